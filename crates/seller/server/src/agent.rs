@@ -356,7 +356,7 @@ pub struct RequestMeta<'a> {
     pub body: &'a [u8],
 }
 
-/// A request with what the transport says about it.
+/// A request with the data of its transport.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AgentRequest<'a> {

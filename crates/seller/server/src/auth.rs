@@ -245,13 +245,13 @@ impl Authenticator {
     pub fn open(
         agent_id: &str,
         policy: AuthSettings,
-        means: &AuthDeps,
+        deps: &AuthDeps,
     ) -> Result<Self, InternalError> {
-        let tokens = policy.jwt.clone().map(|jwt| jwt::Verifier::open(jwt, means)).transpose()?;
-        let failures = Limiter::new(FAILURES, means.clock.clone());
-        let exhausted = ExhaustedCallers::new(means.clock.clone());
-        let unjudged = Limiter::new(FAILURES, means.clock.clone());
-        let keys = Arc::clone(&means.keys);
+        let tokens = policy.jwt.clone().map(|jwt| jwt::Verifier::open(jwt, deps)).transpose()?;
+        let failures = Limiter::new(FAILURES, deps.clock.clone());
+        let exhausted = ExhaustedCallers::new(deps.clock.clone());
+        let unjudged = Limiter::new(FAILURES, deps.clock.clone());
+        let keys = Arc::clone(&deps.keys);
         let agent_id = agent_id.to_owned();
         let known = Vec::new();
         let methods = Vec::new();
@@ -273,8 +273,8 @@ impl Authenticator {
     /// Creates an authenticator that accepts every caller.
     #[must_use]
     pub fn open_to_all(agent_id: &str) -> Self {
-        let means = AuthDeps::offline(Arc::new(key::NoKeys), Clock::system());
-        let open = Self::open(agent_id, AuthSettings::default(), &means);
+        let deps = AuthDeps::offline(Arc::new(key::NoKeys), Clock::system());
+        let open = Self::open(agent_id, AuthSettings::default(), &deps);
         open.unwrap_or_else(|_| unreachable!("without tokens there is no file to read"))
     }
 
@@ -425,6 +425,7 @@ impl Authenticator {
         self.unjudged.tidy();
     }
 
+    /// Authenticates a bearer credential: a known one, an API key or a token.
     async fn authenticate_credential(
         &self,
         credential: &str,
@@ -445,6 +446,7 @@ impl Authenticator {
         }
     }
 
+    /// Authenticates a client certificate by its subject.
     fn authenticate_certificate(
         &self,
         certificate: &ClientCertificate,
@@ -539,9 +541,9 @@ mod tests {
 
     /// A key store that can be made unavailable.
     #[derive(Debug, Default)]
-    struct KeysAway(std::sync::atomic::AtomicBool);
+    struct UnavailableKeys(std::sync::atomic::AtomicBool);
 
-    impl KeyLookup for KeysAway {
+    impl KeyLookup for UnavailableKeys {
         fn find(&self, _: &str, _: &str) -> Result<Option<key::ApiKey>, InternalError> {
             match self.0.load(std::sync::atomic::Ordering::Relaxed) {
                 true => Err(InternalError::new("looking a key up", "there are too many sessions")),
@@ -554,10 +556,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_credential_that_nobody_could_judge_counts_against_nobody() {
-        let keys = Arc::new(KeysAway::default());
-        let means = AuthDeps::offline(Arc::clone(&keys) as _, Clock::system());
+        let keys = Arc::new(UnavailableKeys::default());
+        let deps = AuthDeps::offline(Arc::clone(&keys) as _, Clock::system());
         let policy = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
-        let authenticator = Authenticator::open("shop", policy, &means).unwrap();
+        let authenticator = Authenticator::open("shop", policy, &deps).unwrap();
         let shown = key::NewApiKey::generate().unwrap().text;
         let headers = HeaderMap::from_iter([(
             header::AUTHORIZATION,

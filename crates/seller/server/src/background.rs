@@ -13,7 +13,7 @@ const RESTART_PAUSE: Duration = Duration::from_secs(1);
 /// name of the task.
 pub async fn keep_going<F: Future<Output = ()>>(task: &'static str, mut begin: impl FnMut() -> F) {
     while let Err(panic) = AssertUnwindSafe(begin()).catch_unwind().await {
-        tell(task, panic);
+        log_panic(task, panic);
         // Without a pause, work that panics immediately would fill the log.
         tokio::time::sleep(RESTART_PAUSE).await;
     }
@@ -28,7 +28,7 @@ pub async fn piece<T: Send + 'static>(
     match done.map_err(tokio::task::JoinError::try_into_panic) {
         Ok(done) => Some(done),
         Err(Ok(panic)) => {
-            tell(task, panic);
+            log_panic(task, panic);
             None
         }
         // The runtime is shutting down.
@@ -37,7 +37,7 @@ pub async fn piece<T: Send + 'static>(
 }
 
 /// Logs a panic without its message, which may quote a caller's data.
-fn tell(task: &'static str, panic: Box<dyn Any + Send>) {
+fn log_panic(task: &'static str, panic: Box<dyn Any + Send>) {
     drop(panic);
     tracing::error!(task, "a background task panicked and goes on");
 }

@@ -101,6 +101,7 @@ pub struct ClaimedExtension {
 }
 
 impl CardClaims {
+    /// Reads the claims of a card.
     fn from_card(card: &Value) -> Self {
         let capabilities = card.get("capabilities");
         let list = |owner: Option<&Value>, name: &str| {

@@ -34,12 +34,12 @@ impl Clock {
     /// Creates a clock that stands still until it is moved.
     #[must_use]
     pub fn manual(start: Timestamp) -> (Self, ManualClock) {
-        let hand = ManualClock {
+        let manual_clock = ManualClock {
             milliseconds: Arc::new(AtomicI64::new(start.as_millisecond())),
             elapsed: Arc::default(),
         };
-        let calendar = hand.clone();
-        let stopwatch = hand.clone();
+        let calendar = manual_clock.clone();
+        let stopwatch = manual_clock.clone();
         let now = move || {
             let now = calendar.milliseconds.load(Ordering::SeqCst);
             Timestamp::from_millisecond(now).unwrap_or(Timestamp::MAX)
@@ -48,7 +48,7 @@ impl Clock {
             let elapsed = stopwatch.elapsed.load(Ordering::SeqCst);
             Duration::from_millis(u64::try_from(elapsed).unwrap_or_default())
         };
-        (Self { now: Arc::new(now), elapsed: Arc::new(elapsed) }, hand)
+        (Self { now: Arc::new(now), elapsed: Arc::new(elapsed) }, manual_clock)
     }
 
     /// Returns the current time.
@@ -75,11 +75,11 @@ impl fmt::Debug for Clock {
 ///
 /// # Errors
 /// When the limit is exceeded.
-pub async fn within<F: Future>(patience: Duration, work: F) -> Result<F::Output, Elapsed> {
+pub async fn within<F: Future>(limit: Duration, work: F) -> Result<F::Output, Elapsed> {
     let mut work = pin!(work);
     match poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
         Poll::Ready(done) => Ok(done),
-        Poll::Pending => tokio::time::timeout(patience, work).await,
+        Poll::Pending => tokio::time::timeout(limit, work).await,
     }
 }
 

@@ -30,9 +30,9 @@ struct State {
     running: HashMap<String, usize>,
     /// Agents with waiting requests, in the order of their turns.
     order: VecDeque<String>,
-    lines: HashMap<String, AgentQueue>,
+    queues: HashMap<String, AgentQueue>,
     /// Counter for the ids of waiting requests.
-    tickets: u64,
+    last_request_id: u64,
 }
 
 /// Requests waiting for one agent.
@@ -45,42 +45,42 @@ struct AgentQueue {
 
 #[derive(Debug)]
 struct QueuedRequest {
-    ticket: u64,
+    request_id: u64,
     called: oneshot::Sender<()>,
 }
 
 /// A place, which is free again when this is dropped.
 #[derive(Debug)]
 pub struct SchedulerPermit<'t> {
-    turns: &'t FairScheduler,
+    scheduler: &'t FairScheduler,
     agent: &'t str,
 }
 
 impl Drop for SchedulerPermit<'_> {
     fn drop(&mut self) {
-        self.turns.lock().leave(self.agent);
+        self.scheduler.lock().leave(self.agent);
     }
 }
 
 /// A waiting request, which may be cancelled.
 struct CancellableWait<'t> {
-    turns: &'t FairScheduler,
+    scheduler: &'t FairScheduler,
     agent: &'t str,
     caller: LimitKey,
-    ticket: u64,
+    request_id: u64,
     called: oneshot::Receiver<()>,
 }
 
 impl Drop for CancellableWait<'_> {
     fn drop(&mut self) {
-        let mut state = self.turns.lock();
+        let mut state = self.scheduler.lock();
         // Under the lock, which every call takes, so it is either called or cancelled.
         self.called.close();
         if self.called.try_recv().is_ok() {
             // Called at the moment of the cancellation.
             state.leave(self.agent);
         } else {
-            state.forget(self.agent, &self.caller, self.ticket);
+            state.forget(self.agent, &self.caller, self.request_id);
         }
     }
 }
@@ -97,8 +97,8 @@ impl FairScheduler {
             free: places,
             running: HashMap::new(),
             order: VecDeque::new(),
-            lines: HashMap::new(),
-            tickets: 0,
+            queues: HashMap::new(),
+            last_request_id: 0,
         }))
     }
 
@@ -106,9 +106,9 @@ impl FairScheduler {
     /// not known before they come. Each of them stands in the place of an agent.
     #[must_use]
     pub fn with_share(places: usize, share: usize) -> Self {
-        let turns = Self::new(places);
-        turns.lock().share = share.max(1);
-        turns
+        let scheduler = Self::new(places);
+        scheduler.lock().share = share.max(1);
+        scheduler
     }
 
     /// Sets the agents: a single one may use every place.
@@ -124,7 +124,7 @@ impl FairScheduler {
 
     /// Waits for a place.
     pub async fn turn<'t>(&'t self, agent: &'t str, caller: LimitKey) -> SchedulerPermit<'t> {
-        let place = || SchedulerPermit { turns: self, agent };
+        let place = || SchedulerPermit { scheduler: self, agent };
         let mut wait = {
             let mut state = self.lock();
             if state.enter(agent) {
@@ -132,8 +132,8 @@ impl FairScheduler {
                 return place();
             }
             let (sender, called) = oneshot::channel();
-            let ticket = state.enqueue(agent, &caller, sender);
-            CancellableWait { turns: self, agent, caller, ticket, called }
+            let request_id = state.enqueue(agent, &caller, sender);
+            CancellableWait { scheduler: self, agent, caller, request_id, called }
         };
         // The sender is kept until the request is called or cancelled.
         let called = (&mut wait.called).await;
@@ -145,7 +145,7 @@ impl FairScheduler {
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         let state = self.lock();
-        state.lines.values().flat_map(|line| line.waiting.values()).map(VecDeque::len).sum()
+        state.queues.values().flat_map(|queue| queue.waiting.values()).map(VecDeque::len).sum()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -157,7 +157,7 @@ impl State {
     /// Takes a place, if there is one: waiting requests of other agents are limited by their own
     /// shares.
     fn enter(&mut self, agent: &str) -> bool {
-        if self.free == 0 || self.lines.contains_key(agent) {
+        if self.free == 0 || self.queues.contains_key(agent) {
             return false;
         }
         match self.running.get_mut(agent) {
@@ -171,6 +171,7 @@ impl State {
         true
     }
 
+    /// Frees a place of an agent and gives it to the next request.
     fn leave(&mut self, agent: &str) {
         if let Some(running) = self.running.get_mut(agent) {
             *running = running.saturating_sub(1);
@@ -183,34 +184,39 @@ impl State {
         self.call();
     }
 
+    /// Adds a waiting request and returns its id.
     fn enqueue(&mut self, agent: &str, caller: &LimitKey, called: oneshot::Sender<()>) -> u64 {
-        self.tickets = self.tickets.wrapping_add(1);
-        let ticket = self.tickets;
-        if !self.lines.contains_key(agent) {
+        self.last_request_id = self.last_request_id.wrapping_add(1);
+        let request_id = self.last_request_id;
+        if !self.queues.contains_key(agent) {
             self.order.push_back(agent.to_owned());
         }
-        let line = self.lines.entry(agent.to_owned()).or_default();
-        if !line.waiting.contains_key(caller) {
-            line.order.push_back(caller.clone());
+        let queue = self.queues.entry(agent.to_owned()).or_default();
+        if !queue.waiting.contains_key(caller) {
+            queue.order.push_back(caller.clone());
         }
-        line.waiting.entry(caller.clone()).or_default().push_back(QueuedRequest { ticket, called });
-        ticket
+        queue
+            .waiting
+            .entry(caller.clone())
+            .or_default()
+            .push_back(QueuedRequest { request_id, called });
+        request_id
     }
 
     /// Calls the next requests, as long as there are places.
     fn call(&mut self) {
-        let mut passed = 0;
-        while self.free > 0 && passed < self.order.len() {
+        let mut skipped = 0;
+        while self.free > 0 && skipped < self.order.len() {
             let Some(agent) = self.order.pop_front() else { return };
             let running = self.running.get(&agent).copied().unwrap_or_default();
             if running >= self.share {
                 self.order.push_back(agent);
-                passed += 1;
+                skipped += 1;
                 continue;
             }
-            let next = self.lines.get_mut(&agent).and_then(AgentQueue::next);
-            if self.lines.get(&agent).is_some_and(AgentQueue::is_empty) {
-                self.lines.remove(&agent);
+            let next = self.queues.get_mut(&agent).and_then(AgentQueue::next);
+            if self.queues.get(&agent).is_some_and(AgentQueue::is_empty) {
+                self.queues.remove(&agent);
             } else {
                 self.order.push_back(agent.clone());
             }
@@ -219,21 +225,22 @@ impl State {
                 *self.running.entry(agent).or_default() += 1;
                 self.free -= 1;
             }
-            passed = 0;
+            skipped = 0;
         }
     }
 
-    fn forget(&mut self, agent: &str, caller: &LimitKey, ticket: u64) {
-        let Some(line) = self.lines.get_mut(agent) else { return };
-        if let Some(waiting) = line.waiting.get_mut(caller) {
-            waiting.retain(|other| other.ticket != ticket);
+    /// Removes a cancelled request.
+    fn forget(&mut self, agent: &str, caller: &LimitKey, request_id: u64) {
+        let Some(queue) = self.queues.get_mut(agent) else { return };
+        if let Some(waiting) = queue.waiting.get_mut(caller) {
+            waiting.retain(|other| other.request_id != request_id);
             if waiting.is_empty() {
-                line.waiting.remove(caller);
-                line.order.retain(|other| other != caller);
+                queue.waiting.remove(caller);
+                queue.order.retain(|other| other != caller);
             }
         }
-        if line.is_empty() {
-            self.lines.remove(agent);
+        if queue.is_empty() {
+            self.queues.remove(agent);
             self.order.retain(|other| other != agent);
         }
     }
@@ -271,68 +278,72 @@ mod tests {
         LimitKey::address([192, 0, 2, last].into())
     }
 
-    type Asked<'t> = Pin<Box<dyn Future<Output = SchedulerPermit<'t>> + 't>>;
+    type TurnFuture<'t> = Pin<Box<dyn Future<Output = SchedulerPermit<'t>> + 't>>;
 
     /// A request that waits for its turn.
-    struct Waiting<'t> {
+    struct WaitingRequest<'t> {
         agent: &'static str,
-        who: u8,
-        turn: Asked<'t>,
+        caller_number: u8,
+        turn: TurnFuture<'t>,
     }
 
     /// Polls all requests in the order of arrival; each ends at once.
-    fn drain(asked: &mut Vec<Waiting<'_>>, order: &RefCell<Vec<(&'static str, u8)>>) {
+    fn drain(requests: &mut Vec<WaitingRequest<'_>>, order: &RefCell<Vec<(&'static str, u8)>>) {
         let mut context = Context::from_waker(Waker::noop());
-        while let Some(at) = asked.iter_mut().position(|asked| {
-            let Poll::Ready(turn) = asked.turn.as_mut().poll(&mut context) else { return false };
-            order.borrow_mut().push((asked.agent, asked.who));
+        while let Some(at) = requests.iter_mut().position(|request| {
+            let Poll::Ready(turn) = request.turn.as_mut().poll(&mut context) else { return false };
+            order.borrow_mut().push((request.agent, request.caller_number));
             drop(turn);
             true
         }) {
-            drop(asked.remove(at));
+            drop(requests.remove(at));
         }
     }
 
-    fn ask<'t>(turns: &'t FairScheduler, agent: &'static str, who: u8) -> Waiting<'t> {
-        let mut turn: Asked<'t> = Box::pin(turns.turn(agent, caller(who)));
+    fn ask<'t>(
+        scheduler: &'t FairScheduler,
+        agent: &'static str,
+        caller_number: u8,
+    ) -> WaitingRequest<'t> {
+        let mut turn: TurnFuture<'t> = Box::pin(scheduler.turn(agent, caller(caller_number)));
         let mut context = Context::from_waker(Waker::noop());
         assert!(turn.as_mut().poll(&mut context).is_pending());
-        Waiting { agent, who, turn }
+        WaitingRequest { agent, caller_number, turn }
     }
 
     #[test]
     fn agents_take_turns_and_so_do_the_callers_of_each() {
-        let turns = FairScheduler::new(1);
-        turns.set_agents(["noisy", "quiet"].into_iter());
+        let scheduler = FairScheduler::new(1);
+        scheduler.set_agents(["noisy", "quiet"].into_iter());
         let mut context = Context::from_waker(Waker::noop());
-        let mut first: Asked<'_> = Box::pin(turns.turn("noisy", caller(1)));
+        let mut first: TurnFuture<'_> = Box::pin(scheduler.turn("noisy", caller(1)));
         let Poll::Ready(first) = first.as_mut().poll(&mut context) else {
             panic!("a place is free")
         };
-        let mut asked: Vec<_> = (0..50).map(|_| ask(&turns, "noisy", 1)).collect();
-        asked.push(ask(&turns, "noisy", 2));
-        asked.push(ask(&turns, "quiet", 3));
-        assert_eq!(turns.waiting(), 52);
+        let mut requests: Vec<_> = (0..50).map(|_| ask(&scheduler, "noisy", 1)).collect();
+        requests.push(ask(&scheduler, "noisy", 2));
+        requests.push(ask(&scheduler, "quiet", 3));
+        assert_eq!(scheduler.waiting(), 52);
         drop(first);
         let order = RefCell::default();
-        drain(&mut asked, &order);
+        drain(&mut requests, &order);
         let order = order.into_inner();
         assert_eq!(order.len(), 52, "everybody comes");
         let place = |who| order.iter().position(|turn| *turn == who).unwrap();
         assert!(place(("quiet", 3)) <= 1, "{order:?}");
         assert!(place(("noisy", 2)) <= 3, "{order:?}");
-        assert_eq!(turns.waiting(), 0);
-        let state = turns.lock();
-        assert!(state.lines.is_empty() && state.order.is_empty() && state.free == 1);
+        assert_eq!(scheduler.waiting(), 0);
+        let state = scheduler.lock();
+        assert!(state.queues.is_empty() && state.order.is_empty() && state.free == 1);
     }
 
     #[test]
     fn agents_among_several_have_shares_one_alone_has_everything() {
-        let turns = FairScheduler::new(8);
-        turns.set_agents(["slow", "other"].into_iter());
+        let scheduler = FairScheduler::new(8);
+        scheduler.set_agents(["slow", "other"].into_iter());
         let mut context = Context::from_waker(Waker::noop());
         let mut now = |agent: &'static str| {
-            let mut turn: Asked<'_> = Box::pin(turns.turn(agent, caller(1)));
+            let mut turn: TurnFuture<'_> = Box::pin(scheduler.turn(agent, caller(1)));
             match turn.as_mut().poll(&mut context) {
                 Poll::Ready(turn) => Some(turn),
                 Poll::Pending => None,
@@ -340,50 +351,50 @@ mod tests {
         };
         let slow: Vec<_> = (0..8).filter_map(|_| now("slow")).collect();
         assert_eq!(slow.len(), 2, "a quarter");
-        assert_eq!(turns.waiting(), 0, "who went away does not wait");
+        assert_eq!(scheduler.waiting(), 0, "who went away does not wait");
         let other = now("other");
         assert!(other.is_some(), "others have places");
-        turns.set_agents(["slow"].into_iter());
+        scheduler.set_agents(["slow"].into_iter());
         assert!(now("slow").is_some());
         drop((slow, other));
-        let state = turns.lock();
+        let state = scheduler.lock();
         assert_eq!(state.free, 8);
         assert!(state.running.values().all(|running| *running == 0));
     }
 
     #[test]
     fn one_busy_caller_leaves_places_to_others() {
-        let turns = FairScheduler::with_share(4, 2);
+        let scheduler = FairScheduler::with_share(4, 2);
         let mut context = Context::from_waker(Waker::noop());
         let mut held = Vec::new();
         let mut waiting = Vec::new();
         for _ in 0..16 {
-            let mut turn: Asked<'_> = Box::pin(turns.turn("busy", caller(1)));
+            let mut turn: TurnFuture<'_> = Box::pin(scheduler.turn("busy", caller(1)));
             match turn.as_mut().poll(&mut context) {
                 Poll::Ready(turn) => held.push(turn),
                 Poll::Pending => waiting.push(turn),
             }
         }
         assert_eq!((held.len(), waiting.len()), (2, 14), "no more than its share");
-        let mut quiet: Asked<'_> = Box::pin(turns.turn("quiet", caller(2)));
+        let mut quiet: TurnFuture<'_> = Box::pin(scheduler.turn("quiet", caller(2)));
         let Poll::Ready(quiet) = quiet.as_mut().poll(&mut context) else {
             panic!("others find a place at once")
         };
         drop((held, waiting, quiet));
-        let state = turns.lock();
+        let state = scheduler.lock();
         assert!(state.free == 4 && state.running.is_empty(), "nobody is remembered");
     }
 
     #[test]
     fn who_leaves_when_called_gives_the_place_to_the_next() {
-        let turns = FairScheduler::new(1);
+        let scheduler = FairScheduler::new(1);
         let mut context = Context::from_waker(Waker::noop());
-        let mut first: Asked<'_> = Box::pin(turns.turn("a", caller(1)));
+        let mut first: TurnFuture<'_> = Box::pin(scheduler.turn("a", caller(1)));
         let Poll::Ready(first) = first.as_mut().poll(&mut context) else {
             panic!("a place is free")
         };
-        let second = ask(&turns, "a", 1).turn;
-        let mut third = ask(&turns, "a", 2).turn;
+        let second = ask(&scheduler, "a", 1).turn;
+        let mut third = ask(&scheduler, "a", 2).turn;
         drop(first);
         drop(second);
         assert!(third.as_mut().poll(&mut context).is_ready());

@@ -61,7 +61,7 @@ pub fn network(address: IpAddr) -> IpAddr {
 }
 
 /// Subtracts from a count, and removes it at zero.
-pub(crate) fn give_back<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K, count: usize) {
+pub(crate) fn subtract_count<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K, count: usize) {
     if let Some(own) = counts.get_mut(key) {
         *own -= count;
         if *own == 0 {
@@ -127,7 +127,7 @@ pub struct Limiter {
 struct SharedPermits {
     name: String,
     permits: Arc<dyn Permits>,
-    held: Mutex<LeasedPermits>,
+    leased_permits: Mutex<LeasedPermits>,
 }
 
 struct LeasedPermits {
@@ -177,8 +177,11 @@ impl Limiter {
     /// all of them.
     #[must_use]
     pub fn among(self, name: &str, permits: Option<Arc<dyn Permits>>) -> Self {
-        let shared =
-            |permits| SharedPermits { name: name.to_owned(), permits, held: Mutex::default() };
+        let shared = |permits| SharedPermits {
+            name: name.to_owned(),
+            permits,
+            leased_permits: Mutex::default(),
+        };
         Self { shared: permits.map(shared), ..self }
     }
 
@@ -224,9 +227,10 @@ impl Limiter {
             && let Ok(window) = Duration::try_from(self.limit.window)
         {
             let now = buckets.clock().now();
-            let mut held = shared.held.lock().unwrap_or_else(PoisonError::into_inner);
-            held.callers.retain(|_, (_, since)| *since + window > now);
-            held.exhausted_until.retain(|_, until| *until > now);
+            let mut leased_permits =
+                shared.leased_permits.lock().unwrap_or_else(PoisonError::into_inner);
+            leased_permits.callers.retain(|_, (_, since)| *since + window > now);
+            leased_permits.exhausted_until.retain(|_, until| *until > now);
         }
     }
 }
@@ -240,43 +244,45 @@ impl SharedPermits {
         limit: RateLimit,
         now: Nanos,
     ) -> Result<(Option<Duration>, u32), u32> {
-        let lock = || self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.leased_permits.lock().unwrap_or_else(PoisonError::into_inner);
         {
-            let mut held = lock();
+            let mut leased_permits = lock();
             if let Some((permits, _)) =
-                held.callers.get_mut(key).filter(|(permits, _)| *permits > 0)
+                leased_permits.callers.get_mut(key).filter(|(permits, _)| *permits > 0)
             {
                 *permits -= 1;
-                return Ok((None, held.processes));
+                return Ok((None, leased_permits.processes));
             }
-            if let Some(until) = held.exhausted_until.get(key).filter(|until| now < **until) {
-                return Ok((Some(until.saturating_sub(now).into()), held.processes));
+            if let Some(until) =
+                leased_permits.exhausted_until.get(key).filter(|until| now < **until)
+            {
+                return Ok((Some(until.saturating_sub(now).into()), leased_permits.processes));
             }
-            if !held.source.try_ask(now.into()) {
-                return Err(held.processes);
+            if !leased_permits.source.try_ask(now.into()) {
+                return Err(leased_permits.processes);
             }
         }
         // The lock is not held while waiting for the source.
         let leased = self.permits.lease(&format!("{} {key:?}", self.name), limit);
-        let mut held = lock();
+        let mut leased_permits = lock();
         match leased {
             Ok(Lease { permits, wait, processes }) => {
-                held.processes = processes;
-                held.source.succeeded();
+                leased_permits.processes = processes;
+                leased_permits.source.succeeded();
                 let Some(left) = permits.checked_sub(1) else {
-                    held.exhausted_until.insert(key.clone(), now + wait);
+                    leased_permits.exhausted_until.insert(key.clone(), now + wait);
                     return Ok((Some(wait), processes));
                 };
-                let (known, since) = held.callers.entry(key.clone()).or_insert((0, now));
+                let (known, since) = leased_permits.callers.entry(key.clone()).or_insert((0, now));
                 (*known, *since) = (known.saturating_add(left), now);
                 Ok((None, processes))
             }
             Err(fault) => {
                 // Logged once until the source answers again.
-                if held.source.failed(now.into(), ()) {
+                if leased_permits.source.failed(now.into(), ()) {
                     tracing::warn!(cause = %fault.chain(), "limits are held by shares for a while");
                 }
-                Err(held.processes)
+                Err(leased_permits.processes)
             }
         }
     }
@@ -352,7 +358,7 @@ mod tests {
 
     #[test]
     fn after_a_burst_each_part_of_the_window_passes_one() {
-        let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
+        let (clock, manual_clock) = Clock::manual(Timestamp::UNIX_EPOCH);
         let limit = RateLimit { requests: 3, window: SignedDuration::from_secs(60) };
         let limiter = Limiter::new(limit, clock);
         let caller = LimitKey::address([192, 0, 2, 1].into());
@@ -361,24 +367,24 @@ mod tests {
         }
         assert_eq!(limiter.admit(&caller).unwrap_err().wait, Duration::from_secs(20));
         assert!(limiter.admit(&LimitKey::address([192, 0, 2, 2].into())).is_ok());
-        hand.advance(SignedDuration::from_millis(19_999));
+        manual_clock.advance(SignedDuration::from_millis(19_999));
         assert!(limiter.admit(&caller).is_err());
-        hand.advance(SignedDuration::from_millis(1));
+        manual_clock.advance(SignedDuration::from_millis(1));
         assert!(limiter.admit(&caller).is_ok());
         assert!(limiter.admit(&caller).is_err());
     }
 
     #[test]
     fn a_clock_set_wrong_for_a_moment_locks_nobody_out() {
-        let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
+        let (clock, manual_clock) = Clock::manual(Timestamp::UNIX_EPOCH);
         let limit = RateLimit { requests: 1, window: SignedDuration::from_secs(60) };
         let limiter = Limiter::new(limit, clock);
         let caller = LimitKey::Credential("acme".to_owned());
-        hand.set(SignedDuration::from_hours(24));
+        manual_clock.set(SignedDuration::from_hours(24));
         limiter.admit(&caller).unwrap();
-        hand.set(SignedDuration::from_hours(-24));
+        manual_clock.set(SignedDuration::from_hours(-24));
         assert_eq!(limiter.admit(&caller).unwrap_err().wait, Duration::from_secs(60));
-        hand.advance(SignedDuration::from_secs(60));
+        manual_clock.advance(SignedDuration::from_secs(60));
         assert!(limiter.admit(&caller).is_ok());
     }
 

@@ -27,8 +27,8 @@ const ENDED: usize = 10_000;
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     /// Held during a transaction and its notifications, so that they happen in the same order.
-    turn: Mutex<()>,
-    kept: Mutex<MemoryState>,
+    transaction_lock: Mutex<()>,
+    stored: Mutex<MemoryState>,
 }
 
 #[derive(Debug, Default)]
@@ -66,23 +66,23 @@ impl MemoryStore {
 
     /// Revokes an API key. Returns true when it had not been revoked before.
     pub fn revoke_key(&self, id: &str, now: Timestamp) -> bool {
-        let mut kept = self.lock();
-        let key = kept.keys.get_mut(id);
+        let mut stored = self.lock();
+        let key = stored.keys.get_mut(id);
         key.is_some_and(|key| key.revoked_at.replace(now).is_none())
     }
 
     /// Returns webhooks of all agents and callers that were given up.
     #[must_use]
     pub fn given_up(&self) -> Vec<PushPosition> {
-        let kept = self.lock();
-        let keys = kept.places.keys().filter_map(|key| kept.place(*key));
+        let stored = self.lock();
+        let keys = stored.places.keys().filter_map(|key| stored.place(*key));
         keys.filter(|place| place.off_at.is_some()).collect()
     }
 
     /// Restarts webhooks that were given up, from where they stopped. Returns their number.
     pub fn revive(&self, now: Timestamp) -> usize {
-        let mut kept = self.lock();
-        let off = kept.places.values_mut().map(|kept| &mut kept.place);
+        let mut stored = self.lock();
+        let off = stored.places.values_mut().map(|position| &mut position.place);
         off.filter(|place| place.off_at.is_some())
             .map(|place| {
                 place.failures = 0;
@@ -93,7 +93,7 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, MemoryState> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -127,19 +127,19 @@ impl Health for MemoryStore {
 
 impl TaskLog for MemoryStore {
     fn submit(&self, mut job: TxJob, done: TxCallback) -> Result<(), InternalError> {
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let transaction_lock = self.transaction_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = {
-            let mut kept = self.lock();
-            let transaction = MemoryTx::new(&mut kept);
+            let mut stored = self.lock();
+            let transaction = MemoryTx::new(&mut stored);
             let outcome = catch_unwind(AssertUnwindSafe(|| job(&transaction)))
                 .unwrap_or_else(|_| Err(InternalError::new("keeping tasks", "a job panicked")));
             transaction.end(outcome.is_ok());
             outcome
         };
-        // `kept` is unlocked now, because listeners may read. `turn` is not, so that notifications
+        // `stored` is unlocked now, because listeners may read. `transaction_lock` is not, so that notifications
         // keep the order of the transactions.
         done(outcome);
-        drop(turn);
+        drop(transaction_lock);
         Ok(())
     }
 
@@ -160,8 +160,8 @@ impl TaskLog for MemoryStore {
         with_artifacts: bool,
         limit: usize,
     ) -> Result<Vec<LogEntry>, InternalError> {
-        let kept = self.lock();
-        let entries = kept.tasks.get(task_id).map_or(&[][..], |task| &task.entries);
+        let stored = self.lock();
+        let entries = stored.tasks.get(task_id).map_or(&[][..], |task| &task.entries);
         // Entries are numbered from one without gaps.
         let entries = entries.iter().skip(usize::try_from(after).unwrap_or_default());
         let found = entries
@@ -177,13 +177,13 @@ impl TaskLog for MemoryStore {
         after: Option<(Timestamp, String)>,
         limit: usize,
     ) -> Result<(Vec<TaskRow>, usize), InternalError> {
-        let kept = self.lock();
+        let stored = self.lock();
         let fits = |row: &&TaskRow| {
             filter.context_id.as_ref().is_none_or(|context| row.context_id == *context)
                 && filter.state.is_none_or(|state| row.state == state)
                 && filter.since.is_none_or(|since| row.status_at >= in_millis(since))
         };
-        let own = kept.tasks.values().filter(|task| task.owner == *owner).map(|task| &task.row);
+        let own = stored.tasks.values().filter(|task| task.owner == *owner).map(|task| &task.row);
         let mut rows: Vec<_> = own.filter(fits).collect();
         let total = rows.len();
         rows.sort_unstable_by(|a, b| place_of(b).cmp(&place_of(a)));
@@ -205,12 +205,12 @@ impl TaskLog for MemoryStore {
         after: &str,
         limit: usize,
     ) -> Result<Vec<PushPosition>, InternalError> {
-        let kept = self.lock();
-        let task = kept.task_of(owner, task_id);
+        let stored = self.lock();
+        let task = stored.task_of(owner, task_id);
         let places = task.into_iter().flat_map(|task| &task.places);
         let found = places
             .filter(|(id, _)| id.as_str() > after && only.is_none_or(|only| only == id.as_str()));
-        Ok(found.take(limit).filter_map(|(_, key)| kept.place(*key)).collect())
+        Ok(found.take(limit).filter_map(|(_, key)| stored.place(*key)).collect())
     }
 
     fn push_place(&self, key: i64) -> Result<Option<PushPosition>, InternalError> {
@@ -224,12 +224,12 @@ impl TaskLog for MemoryStore {
         busy: &BlockedPushes,
         limit: usize,
     ) -> Result<Vec<PushPosition>, InternalError> {
-        let kept = self.lock();
-        let mut due: Vec<_> = kept
+        let stored = self.lock();
+        let mut due: Vec<_> = stored
             .places
             .values()
-            .filter(|kept| kept.agent_id == agent_id)
-            .map(|kept| &kept.place)
+            .filter(|position| position.agent_id == agent_id)
+            .map(|position| &position.place)
             .filter(|place| place.due_at.is_some_and(|due| due <= in_millis(now)))
             .filter(|place| {
                 !busy.keys.contains(&place.key)
@@ -239,7 +239,7 @@ impl TaskLog for MemoryStore {
             .map(|place| (place.due_at, place.key))
             .collect();
         due.sort_unstable();
-        Ok(due.into_iter().take(limit).filter_map(|(_, key)| kept.place(key)).collect())
+        Ok(due.into_iter().take(limit).filter_map(|(_, key)| stored.place(key)).collect())
     }
 
     fn push_next_due(
@@ -247,9 +247,9 @@ impl TaskLog for MemoryStore {
         agent_id: &str,
         after: Timestamp,
     ) -> Result<Option<Timestamp>, InternalError> {
-        let kept = self.lock();
-        let own = kept.places.values().filter(|kept| kept.agent_id == agent_id);
-        let due = own.filter_map(|kept| kept.place.due_at);
+        let stored = self.lock();
+        let own = stored.places.values().filter(|position| position.agent_id == agent_id);
+        let due = own.filter_map(|position| position.place.due_at);
         Ok(due.filter(|due| *due > in_millis(after)).min())
     }
 }
@@ -294,7 +294,7 @@ impl MemoryState {
 
 /// A transaction, with the changes to undo if it fails.
 struct MemoryTx<'k> {
-    kept: RefCell<&'k mut MemoryState>,
+    stored: RefCell<&'k mut MemoryState>,
     undo: RefCell<Vec<Undo>>,
     ended: RefCell<Vec<String>>,
     last_key: i64,
@@ -310,71 +310,73 @@ enum Undo {
 }
 
 impl<'k> MemoryTx<'k> {
-    fn new(kept: &'k mut MemoryState) -> Self {
-        let last_key = kept.last_key;
+    fn new(stored: &'k mut MemoryState) -> Self {
+        let last_key = stored.last_key;
         let undo = RefCell::default();
         let ended = RefCell::default();
-        Self { kept: RefCell::new(kept), undo, ended, last_key }
+        Self { stored: RefCell::new(stored), undo, ended, last_key }
     }
 
-    fn kept(&self) -> RefMut<'_, MemoryState> {
-        RefMut::map(self.kept.borrow_mut(), |kept| &mut **kept)
+    fn stored(&self) -> RefMut<'_, MemoryState> {
+        RefMut::map(self.stored.borrow_mut(), |stored| &mut **stored)
     }
 
-    fn end(self, is_kept: bool) {
-        let kept = self.kept.into_inner();
-        if is_kept {
-            kept.ended.extend(self.ended.into_inner());
-            while kept.ended.len() > ENDED
-                && let Some(oldest) = kept.ended.pop_front()
+    /// Ends the transaction: keeps its changes, or undoes them.
+    fn end(self, is_committed: bool) {
+        let stored = self.stored.into_inner();
+        if is_committed {
+            stored.ended.extend(self.ended.into_inner());
+            while stored.ended.len() > ENDED
+                && let Some(oldest) = stored.ended.pop_front()
             {
-                kept.forget(&oldest);
+                stored.forget(&oldest);
             }
             return;
         }
-        kept.last_key = self.last_key;
+        stored.last_key = self.last_key;
         // In reverse order, because a later change may affect the result of an earlier one.
         for undo in self.undo.into_inner().into_iter().rev() {
             match undo {
-                Undo::Task(task_id) => kept.forget(&task_id),
+                Undo::Task(task_id) => stored.forget(&task_id),
                 Undo::Entry(row) => {
-                    if let Some(task) = kept.tasks.get_mut(&row.task_id) {
+                    if let Some(task) = stored.tasks.get_mut(&row.task_id) {
                         task.entries.pop();
                         task.row = row;
                     }
                 }
-                Undo::Place(key, before) => set_place(kept, key, before.map(|before| *before)),
+                Undo::Place(key, before) => set_place(stored, key, before.map(|before| *before)),
             }
         }
     }
 
     /// Changes a webhook.
-    fn set(&self, kept: &mut MemoryState, key: i64, place: Option<StoredPosition>) {
-        let before = kept.places.get(&key).cloned().map(Box::new);
+    fn set(&self, stored: &mut MemoryState, key: i64, place: Option<StoredPosition>) {
+        let before = stored.places.get(&key).cloned().map(Box::new);
         self.undo.borrow_mut().push(Undo::Place(key, before));
-        set_place(kept, key, place);
+        set_place(stored, key, place);
     }
 
     fn change(&self, key: i64, change: impl FnOnce(&mut PushPosition, i64)) {
-        let kept = &mut *self.kept();
-        let Some(mut changed) = kept.places.get(&key).cloned() else { return };
-        let task = kept.tasks.get(&changed.place.task_id);
+        let stored = &mut *self.stored();
+        let Some(mut changed) = stored.places.get(&key).cloned() else { return };
+        let task = stored.tasks.get(&changed.place.task_id);
         change(&mut changed.place, task.map_or(0, |task| task.row.last_seq));
-        self.set(kept, key, Some(changed));
+        self.set(stored, key, Some(changed));
     }
 }
 
-fn set_place(kept: &mut MemoryState, key: i64, place: Option<StoredPosition>) {
+/// Sets or removes a webhook, and updates the webhooks of its task.
+fn set_place(stored: &mut MemoryState, key: i64, place: Option<StoredPosition>) {
     let before = match &place {
-        Some(place) => kept.places.insert(key, place.clone()),
-        None => kept.places.remove(&key),
+        Some(place) => stored.places.insert(key, place.clone()),
+        None => stored.places.remove(&key),
     };
     let named = place.or(before);
     let Some(named) = named else { return };
     let task_id = &named.place.task_id;
     let id = &named.place.target.config_id;
-    let Some(task) = kept.tasks.get_mut(task_id) else { return };
-    if kept.places.contains_key(&key) {
+    let Some(task) = stored.tasks.get_mut(task_id) else { return };
+    if stored.places.contains_key(&key) {
         task.places.insert(id.clone(), key);
     } else if task.places.get(id) == Some(&key) {
         task.places.remove(id);
@@ -383,22 +385,22 @@ fn set_place(kept: &mut MemoryState, key: i64, place: Option<StoredPosition>) {
 
 impl TaskWriter for MemoryTx<'_> {
     fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<bool, InternalError> {
-        let mut kept = self.kept();
-        if kept.tasks.contains_key(&task.task_id) {
+        let mut stored = self.stored();
+        if stored.tasks.contains_key(&task.task_id) {
             return Ok(false);
         }
         let row = TaskRow { status_at: in_millis(task.status_at), ..task.clone() };
         let owner = owner.clone();
         let entries = Vec::new();
         let places = BTreeMap::new();
-        kept.tasks.insert(task.task_id.clone(), StoredTask { owner, row, entries, places });
+        stored.tasks.insert(task.task_id.clone(), StoredTask { owner, row, entries, places });
         self.undo.borrow_mut().push(Undo::Task(task.task_id.clone()));
         Ok(true)
     }
 
     fn messages(&self, task_id: &str) -> Result<Vec<String>, InternalError> {
-        let kept = self.kept();
-        let entries = kept.tasks.get(task_id).map_or(&[][..], |task| &task.entries);
+        let stored = self.stored();
+        let entries = stored.tasks.get(task_id).map_or(&[][..], |task| &task.entries);
         let messages = entries.iter().filter(|entry| entry.kind == EntryKind::Message);
         Ok(messages.map(|entry| entry.body.clone()).collect())
     }
@@ -410,8 +412,8 @@ impl TaskWriter for MemoryTx<'_> {
         body: &str,
         status: Option<(TaskState, Timestamp)>,
     ) -> Result<Option<i64>, InternalError> {
-        let kept = &mut *self.kept();
-        let task = kept.tasks.get_mut(task_id);
+        let stored = &mut *self.stored();
+        let task = stored.tasks.get_mut(task_id);
         let task =
             task.ok_or_else(|| InternalError::new("reading a task's state", "it is gone"))?;
         if task.row.state.terminal() {
@@ -433,19 +435,20 @@ impl TaskWriter for MemoryTx<'_> {
         let now = task.row.status_at;
         let keys: Vec<_> = task.places.values().copied().collect();
         for key in keys {
-            let place = kept.places.get(&key).cloned();
-            let waits =
-                |kept: &StoredPosition| kept.place.due_at.is_none() && kept.place.off_at.is_none();
-            if let Some(mut stirred) = place.filter(waits) {
-                stirred.place.due_at = Some(now);
-                self.set(kept, key, Some(stirred));
+            let place = stored.places.get(&key).cloned();
+            let waits = |position: &StoredPosition| {
+                position.place.due_at.is_none() && position.place.off_at.is_none()
+            };
+            if let Some(mut updated) = place.filter(waits) {
+                updated.place.due_at = Some(now);
+                self.set(stored, key, Some(updated));
             }
         }
         Ok(Some(seq))
     }
 
     fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError> {
-        Ok(self.kept().unfinished(agent_id))
+        Ok(self.stored().unfinished(agent_id))
     }
 }
 
@@ -458,8 +461,8 @@ impl PushWriter for MemoryTx<'_> {
         most: usize,
         now: Timestamp,
     ) -> Result<PushStored, InternalError> {
-        let kept = &mut *self.kept();
-        let Some(task) = kept.task_of(owner, task_id) else { return Ok(PushStored::NoTask) };
+        let stored = &mut *self.stored();
+        let Some(task) = stored.task_of(owner, task_id) else { return Ok(PushStored::NoTask) };
         let last_seq = task.row.last_seq;
         let same = task.places.get(&target.config_id).copied();
         if task.places.len() - usize::from(same.is_some()) >= most {
@@ -468,10 +471,10 @@ impl PushWriter for MemoryTx<'_> {
         // The new webhook gets a key of its own, so results for the old address are no longer
         // recorded.
         if let Some(same) = same {
-            self.set(kept, same, None);
+            self.set(stored, same, None);
         }
-        kept.last_key += 1;
-        let key = kept.last_key;
+        stored.last_key += 1;
+        let key = stored.last_key;
         let place = PushPosition {
             key,
             task_id: task_id.to_owned(),
@@ -485,7 +488,7 @@ impl PushWriter for MemoryTx<'_> {
             due_at: Some(in_millis(now)),
             off_at: None,
         };
-        self.set(kept, key, Some(StoredPosition { agent_id: owner.agent_id.clone(), place }));
+        self.set(stored, key, Some(StoredPosition { agent_id: owner.agent_id.clone(), place }));
         Ok(PushStored::Kept)
     }
 
@@ -495,10 +498,10 @@ impl PushWriter for MemoryTx<'_> {
         task_id: &str,
         config_id: &str,
     ) -> Result<(), InternalError> {
-        let kept = &mut *self.kept();
-        let task = kept.task_of(owner, task_id);
+        let stored = &mut *self.stored();
+        let task = stored.task_of(owner, task_id);
         if let Some(key) = task.and_then(|task| task.places.get(config_id).copied()) {
-            self.set(kept, key, None);
+            self.set(stored, key, None);
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ pub(crate) struct OpenQuestions(Mutex<QuestionTable>);
 struct QuestionTable {
     /// By their ids as JSON.
     open: HashMap<String, OpenQuestion>,
-    /// True when the process stops and asks nobody any more.
+    /// True when the process stops and takes no further questions.
     is_closed: bool,
 }
 
@@ -84,7 +84,7 @@ impl OpenQuestions {
             .is_some_and(|question| question.answer.send(reply.outcome.unwrap_or_default()).is_ok())
     }
 
-    /// Ends all questions, whose calls go on without an answer, and asks nobody any more.
+    /// Ends all questions, whose calls go on without an answer, and takes no further ones.
     pub(crate) fn close(&self) {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         table.is_closed = true;

@@ -54,7 +54,7 @@ pub struct AgentRegistry {
     agents: RwLock<Arc<HostedAgents>>,
     /// Agent whose tools the directory hosts have.
     directory_agent: RwLock<Option<SharedAgent>>,
-    turns: FairScheduler,
+    scheduler: FairScheduler,
     tracer: OnceLock<Tracer>,
     ledger: OnceLock<Arc<dyn RefusalSink>>,
     certificate: RwLock<Vec<(&'static str, u64)>>,
@@ -76,6 +76,7 @@ pub(crate) struct HostedAgents {
 }
 
 impl HostedAgents {
+    /// Indexes the agents by host.
     fn new(all: Vec<SharedAgent>) -> Self {
         let mut by_host = HashMap::with_capacity(all.len());
         let mut everywhere = None;
@@ -120,7 +121,7 @@ impl AgentRegistry {
         let registry = Self {
             pending: PendingMemory::new(settings.max_pending_bytes, settings.max_body_bytes),
             questions: OpenQuestions::default(),
-            turns: FairScheduler::new(settings.max_running_requests),
+            scheduler: FairScheduler::new(settings.max_running_requests),
             settings,
             clock,
             metrics: Arc::default(),
@@ -237,7 +238,7 @@ impl AgentRegistry {
 
     /// Replaces the agents; the previous ones finish their requests.
     pub fn replace(&self, agents: Vec<SharedAgent>) {
-        self.turns.set_agents(agents.iter().map(|agent| agent.id()));
+        self.scheduler.set_agents(agents.iter().map(|agent| agent.id()));
         let agents = Arc::new(HostedAgents::new(agents));
         *self.agents.write().unwrap_or_else(PoisonError::into_inner) = agents;
     }
@@ -344,7 +345,7 @@ impl AgentRegistry {
         permitted: Result<(), AuthRefusal>,
     ) -> Result<SchedulerPermit<'a>, AuthRefusal> {
         permitted?;
-        let turn = self.turns.turn(agent.id(), caller.limit_key());
+        let turn = self.scheduler.turn(agent.id(), caller.limit_key());
         let late = |_| AuthRefusal::unavailable(InternalError::new("waiting for others", LATE));
         clock::within(self.settings.request_timeout, turn).await.map_err(late)
     }

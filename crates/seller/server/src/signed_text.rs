@@ -79,6 +79,7 @@ impl Seal {
         tradepost_document::format::hex(mac.finalize().into_bytes().iter().take(SIGNATURE_BYTES))
     }
 
+    /// Computes the MAC of a list of parts.
     fn mac<'p>(&self, parts: impl Iterator<Item = &'p str>) -> Hmac<Sha256> {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             unreachable!("HMAC takes a key of any length")

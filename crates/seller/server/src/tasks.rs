@@ -86,7 +86,7 @@ struct LiveTask {
     /// Number of the last entry on disk.
     committed: watch::Sender<i64>,
     /// Lock for one piece of work at a time.
-    turn: Arc<tokio::sync::Mutex<()>>,
+    work_lock: Arc<tokio::sync::Mutex<()>>,
     /// True when the task has ended without its work, which then stops.
     stop: Arc<watch::Sender<bool>>,
 }
@@ -244,6 +244,7 @@ impl Tasks {
         self.read(move |tasks| tasks.page(&owner, &query)).await
     }
 
+    /// Returns a page of an owner's tasks.
     fn page(&self, owner: &TaskOwner, query: &ListTasks) -> Result<TaskPage, TaskError> {
         let filter = TaskFilter::from(query);
         let read = |token: &String| {
@@ -410,21 +411,22 @@ impl Tasks {
     fn committed(&self, task_id: &str, seq: i64) {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = live.get(task_id) {
-            live.committed.send_if_modified(|last| raise(last, seq));
+            live.committed.send_if_modified(|last| raise_to(last, seq));
         }
         drop(live);
         self.wake();
     }
 
+    /// Makes a task live, unless it is, and reads its state.
     fn follow<T>(&self, task_id: &str, seq: i64, read: impl FnOnce(&LiveTask) -> T) -> T {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = live.entry(task_id.to_owned()).or_insert_with(|| LiveTask {
             committed: watch::Sender::new(seq),
-            turn: Arc::default(),
+            work_lock: Arc::default(),
             stop: Arc::new(watch::Sender::new(false)),
         });
         // A later caller may know of more entries than the first.
-        entry.committed.send_if_modified(|last| raise(last, seq));
+        entry.committed.send_if_modified(|last| raise_to(last, seq));
         read(entry)
     }
 
@@ -432,7 +434,7 @@ impl Tasks {
     fn release(&self, task_id: &str) {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = |live: &LiveTask| {
-            live.committed.receiver_count() == 0 && Arc::strong_count(&live.turn) == 1
+            live.committed.receiver_count() == 0 && Arc::strong_count(&live.work_lock) == 1
         };
         if live.get(task_id).is_some_and(idle) {
             live.remove(task_id);
@@ -440,7 +442,7 @@ impl Tasks {
     }
 }
 
-fn raise(last: &mut i64, seq: i64) -> bool {
+fn raise_to(last: &mut i64, seq: i64) -> bool {
     let newer = seq > *last;
     *last = (*last).max(seq);
     newer

@@ -104,19 +104,19 @@ pub fn load(files: &PemFiles) -> Result<LoadedFiles, Vec<TlsFileError>> {
         return Err(vec![TlsFileError { key, message }]);
     }
     let shown = Arc::new(SingleCertAndKey::from(certified));
-    let config = server(provider, shown, clients).map_err(unfit)?;
+    let config = server(provider, shown, clients).map_err(config_error)?;
     Ok(LoadedFiles { config: config.into(), expires_at, begins_at, certificate })
 }
 
 /// Creates the configuration for the time without a certificate: connections end with an alert.
 fn without(files: &PemFiles) -> Result<Arc<ServerConfig>, Vec<TlsFileError>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let clients = clients(files, &provider).transpose().map_err(|mistake| vec![mistake])?;
-    let nothing = Arc::new(ResolvesServerCertUsingSni::new());
-    Ok(server(provider, nothing, clients).map_err(unfit)?.into())
+    let clients = clients(files, &provider).transpose().map_err(|error| vec![error])?;
+    let no_certificates = Arc::new(ResolvesServerCertUsingSni::new());
+    Ok(server(provider, no_certificates, clients).map_err(config_error)?.into())
 }
 
-fn unfit(error: Error) -> Vec<TlsFileError> {
+fn config_error(error: Error) -> Vec<TlsFileError> {
     vec![TlsFileError { key: "server.tls", message: error.to_string() }]
 }
 
@@ -136,6 +136,7 @@ fn clients(
     Some(at(CLIENT_CA, path, verifier))
 }
 
+/// Creates the configuration of the server; client certificates are requested when there is a verifier.
 fn server(
     provider: Arc<CryptoProvider>,
     shown: Arc<dyn ResolvesServerCert>,
@@ -166,6 +167,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))
 }
 
+/// Reads a certificate chain in PEM.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let read = CertificateDer::pem_slice_iter(&read(path)?).collect::<Result<Vec<_>, _>>();
     let chain = read.map_err(|_| "is not PEM")?;
@@ -179,6 +181,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
+/// Reads a private key in PEM.
 fn private_key(path: &Path, provider: &CryptoProvider) -> Result<Arc<dyn SigningKey>, String> {
     let bytes = read(path)?;
     let key = PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
@@ -243,7 +246,7 @@ impl LoadedIdentity {
 }
 
 /// Maximum time before its end at which a certificate is reported; less for short-lived ones.
-const SOON: jiff::SignedDuration = jiff::SignedDuration::from_hours(14 * 24);
+const MAX_WARNING_TIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(14 * 24);
 
 impl ServerIdentity {
     /// Reads the files.
@@ -271,9 +274,9 @@ impl ServerIdentity {
         let config = without(&files)?;
         let held = match load(&files) {
             Ok(loaded) => LoadedIdentity::new(state, loaded, clock),
-            Err(mistakes) => {
+            Err(errors) => {
                 if files.certificate.exists() {
-                    tracing::error!(cause = joined(&mistakes), "there is no certificate to use");
+                    tracing::error!(cause = joined(&errors), "there is no certificate to use");
                 }
                 LoadedIdentity { state, config, begins_at: None, expires_at: None }
             }
@@ -319,8 +322,9 @@ impl ServerIdentity {
     pub fn expiry_warning(&self, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
         let held = self.held();
         let end = held.expires_at?;
-        let quarter = held.begins_at.map_or(SOON, |begin| end.duration_since(begin) / 4);
-        (end.duration_since(now) < SOON.min(quarter)).then_some(end)
+        let quarter =
+            held.begins_at.map_or(MAX_WARNING_TIME, |begin| end.duration_since(begin) / 4);
+        (end.duration_since(now) < MAX_WARNING_TIME.min(quarter)).then_some(end)
     }
 
     /// Reads the files again when they have changed, for new connections; while they cannot be
@@ -344,10 +348,10 @@ impl ServerIdentity {
                 tracing::info!("certificate replaced");
                 *held = LoadedIdentity::new(state, loaded, &self.clock);
             }
-            Err(mistakes) => {
+            Err(errors) => {
                 // Logged once per state of the files.
                 held.state = state;
-                tracing::error!(cause = joined(&mistakes), "the certificate stays as it was");
+                tracing::error!(cause = joined(&errors), "the certificate stays as it was");
             }
         }
     }
@@ -360,8 +364,8 @@ impl ServerIdentity {
     }
 }
 
-fn joined(mistakes: &[TlsFileError]) -> String {
-    mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+fn joined(errors: &[TlsFileError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn state(files: &PemFiles) -> [FileState; 3] {

@@ -94,9 +94,9 @@ pub trait Tools: fmt::Debug + Send + Sync {
     /// Authenticates a request in the agent's own way; `None` uses the agent's authenticator.
     fn admit<'a>(
         &'a self,
-        knock: ToolAuth<'a>,
+        request: ToolAuth<'a>,
     ) -> Option<BoxFuture<'a, Result<Caller, AuthRejected>>> {
-        let _ = knock;
+        let _ = request;
         None
     }
 }

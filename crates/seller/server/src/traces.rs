@@ -151,9 +151,9 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Default)]
-    struct Kept(Mutex<Vec<Span>>);
+    struct CollectedSpans(Mutex<Vec<Span>>);
 
-    impl Spans for Kept {
+    impl Spans for CollectedSpans {
         fn take(&self, span: Span) {
             self.0.lock().unwrap().push(span);
         }
@@ -165,8 +165,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_span_joins_its_callers_trace_and_is_known_inside() {
-        let kept = Arc::new(Kept::default());
-        let tracer = Tracer::new(Arc::clone(&kept) as _, 100, Clock::system());
+        let collected = Arc::new(CollectedSpans::default());
+        let tracer = Tracer::new(Arc::clone(&collected) as _, 100, Clock::system());
         let begun = tracer.begin(Some(caller(true))).unwrap();
         assert_eq!(current(), None);
         let seen = within(Some(&begun), async { current() }).await;
@@ -174,15 +174,15 @@ mod tests {
         assert_eq!(begun.trace.id, [7; 16]);
         assert_ne!(begun.trace.span, [1; 8]);
         tracer.end(&begun, SpanKind::Server, "work", Vec::new(), false);
-        let spans = kept.0.lock().unwrap();
+        let spans = collected.0.lock().unwrap();
         assert_eq!((spans.len(), spans[0].parent), (1, Some([1; 8])));
     }
 
     #[test]
     fn a_caller_can_prevent_a_trace_and_cannot_demand_one() {
-        let kept = Arc::new(Kept::default());
-        let all = Tracer::new(Arc::clone(&kept) as _, 100, Clock::system());
-        let none = Tracer::new(Arc::clone(&kept) as _, 0, Clock::system());
+        let collected = Arc::new(CollectedSpans::default());
+        let all = Tracer::new(Arc::clone(&collected) as _, 100, Clock::system());
+        let none = Tracer::new(Arc::clone(&collected) as _, 0, Clock::system());
         for (tracer, by) in
             [(&all, Some(caller(false))), (&none, Some(caller(true))), (&none, None)]
         {
@@ -190,8 +190,8 @@ mod tests {
             assert!(!begun.trace.is_sampled);
             tracer.end(&begun, SpanKind::Server, "work", Vec::new(), false);
         }
-        assert!(kept.0.lock().unwrap().is_empty());
-        let half = Tracer::new(kept, 50, Clock::system());
+        assert!(collected.0.lock().unwrap().is_empty());
+        let half = Tracer::new(collected, 50, Clock::system());
         let sampled = (0..1_000).filter(|_| half.begin(None).unwrap().trace.is_sampled).count();
         assert!((300..700).contains(&sampled), "{sampled}");
     }

@@ -22,7 +22,7 @@ use tradepost_server::prelude::*;
 use tradepost_store::Store;
 
 /// Maximum number to which the agent counts.
-const MOST: u32 = 1_000;
+const MAX_NUMBER: u32 = 1_000;
 
 /// Decides about a message.
 fn decide(call: &MessageCall<'_>) -> Result<MessagePlan, A2aRefusal> {
@@ -35,7 +35,7 @@ fn decide(call: &MessageCall<'_>) -> Result<MessagePlan, A2aRefusal> {
             progress.status(TaskState::InputRequired, Some("up to which number?")).await
         }));
     };
-    if most > MOST {
+    if most > MAX_NUMBER {
         return Err(invalid_param("message.parts[0].text", "must be at most 1000"));
     }
     let caller = call.context.caller.principal.name.clone();
@@ -71,8 +71,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let store = Arc::new(Store::open(Path::new(&folder))?);
     issue_key(&store, &clock)?;
     let settings = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
-    let means = AuthDeps::offline(Arc::clone(&store) as _, clock.clone());
-    let auth = Authenticator::open("counter", settings, &means)?;
+    let deps = AuthDeps::offline(Arc::clone(&store) as _, clock.clone());
+    let auth = Authenticator::open("counter", settings, &deps)?;
 
     let card = card::describe("Counter", "Counts slowly.", &base_url);
     let agent = AgentBuilder::new("counter", card)

@@ -25,11 +25,11 @@ use super::{
 impl KeyLookup for Store {
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
         self.key_readers.any(|reader| {
-            let look = || reader.api_key(agent_id, id);
+            let read_key = || reader.api_key(agent_id, id);
             // Each connection to a file counts changes for itself, so there is only one of these readers.
             match reader.0.version()? {
-                Some(version) => self.looked_up.find(version, agent_id, id, look),
-                None => look(),
+                Some(version) => self.key_lookups.find(version, agent_id, id, read_key),
+                None => read_key(),
             }
         })
     }
@@ -103,14 +103,14 @@ impl TaskLog for Store {
         self.writer.submit_in_order(move |tx| job(tx), done)
     }
 
-    fn on_change(&self, ear: Weak<dyn LogListener>) -> Result<(), InternalError> {
-        Self::on_change(self, move |news| {
-            let Some(ear) = ear.upgrade() else { return };
-            match news {
+    fn on_change(&self, listener: Weak<dyn LogListener>) -> Result<(), InternalError> {
+        Self::on_change(self, move |notice| {
+            let Some(listener) = listener.upgrade() else { return };
+            match notice {
                 ChangeNotice::Appended { task_id, seq, ended } => {
-                    ear.appended(task_id, *seq, *ended)
+                    listener.appended(task_id, *seq, *ended)
                 }
-                ChangeNotice::Any => ear.look(),
+                ChangeNotice::Any => listener.look(),
                 ChangeNotice::Due | ChangeNotice::Changed => {}
             }
         })

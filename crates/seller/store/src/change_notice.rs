@@ -58,17 +58,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn news_arrive_as_sent_and_unknown_ones_may_mean_anything() {
+    fn notices_arrive_as_sent_and_unknown_ones_mean_anything() {
         let appended =
             |ended| ChangeNotice::Appended { task_id: "a task".to_owned(), seq: 7, ended };
-        for news in [
+        for notice in [
             appended(false),
             appended(true),
             ChangeNotice::Due,
             ChangeNotice::Changed,
             ChangeNotice::Any,
         ] {
-            assert_eq!(ChangeNotice::read(&news.line()), news);
+            assert_eq!(ChangeNotice::read(&notice.line()), notice);
         }
         for line in ["", "appended", "appended x y", "replaced 1", "Due"] {
             assert_eq!(ChangeNotice::read(line), ChangeNotice::Any, "{line:?}");

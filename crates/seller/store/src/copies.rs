@@ -95,7 +95,7 @@ pub fn inspect(file: &Path) -> Result<Contents, InternalError> {
     let on = InternalError::on::<rusqlite::Error>;
     let connection = rusqlite::Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let connection = connection.map_err(on(WHAT))?;
-    schema::distrust(&connection)?;
+    schema::restrict_schema(&connection)?;
     let schema = sqlite::schema::version(&connection)?;
     if schema == 0 {
         return Err(InternalError::new(WHAT, "it is no store of tradepost"));
@@ -186,7 +186,7 @@ pub fn put(data: &Path, copy: &Path, before: &Path) -> Result<Option<PathBuf>, N
     whole.map_err(on("writing the store to disk"))?;
     let had = is_begun(data);
     if had {
-        keep(&target, before)?;
+        back_up(&target, before)?;
     }
     fs::rename(copy, &target).map_err(on(WHAT))?;
     sync(data)?;
@@ -194,25 +194,25 @@ pub fn put(data: &Path, copy: &Path, before: &Path) -> Result<Option<PathBuf>, N
 }
 
 /// Links the old files into the folder `before` and leaves at most one file, which a rename can replace.
-fn keep(target: &Path, before: &Path) -> Result<(), NotPut> {
+fn back_up(target: &Path, before: &Path) -> Result<(), NotPut> {
     const WHAT: &str = "keeping what was there";
     let files = files_of(target);
-    let kept = |file: &Path| before.join(file.file_name().unwrap_or_default());
+    let backup_path = |file: &Path| before.join(file.file_name().unwrap_or_default());
     create_folder(before).map_err(InternalError::on(WHAT))?;
     for file in files.iter().filter(|file| file.exists()) {
         // A hard link copies nothing, and if the process ends here nothing is lost.
-        fs::hard_link(file, kept(file)).map_err(InternalError::on(WHAT))?;
+        fs::hard_link(file, backup_path(file)).map_err(InternalError::on(WHAT))?;
     }
     let is_single = is_single(target).inspect_err(|_| {
         // Removes only the links: the files are where they were.
         let _ = fs::remove_dir_all(before);
     })?;
-    let [_, beside @ ..] = &files;
-    for file in beside {
+    let [_, side_files @ ..] = &files;
+    for file in side_files {
         // The log of a closed database has already been written into the database.
-        let spare = if is_single { kept(file) } else { file.clone() };
-        if spare.exists() {
-            fs::remove_file(spare).map_err(InternalError::on(WHAT))?;
+        let obsolete = if is_single { backup_path(file) } else { file.clone() };
+        if obsolete.exists() {
+            fs::remove_file(obsolete).map_err(InternalError::on(WHAT))?;
         }
     }
     Ok(sync(before)?)
@@ -220,7 +220,7 @@ fn keep(target: &Path, before: &Path) -> Result<(), NotPut> {
 
 /// Closes a database into a single file. Returns `false` when it cannot be read.
 fn is_single(database: &Path) -> Result<bool, NotPut> {
-    let settle = || {
+    let leave_write_ahead_log = || {
         let connection =
             rusqlite::Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -228,7 +228,7 @@ fn is_single(database: &Path) -> Result<bool, NotPut> {
         // it.
         connection.query_row("PRAGMA journal_mode = delete", [], |row| row.get::<_, String>(0))
     };
-    match settle() {
+    match leave_write_ahead_log() {
         Ok(mode) if mode == "delete" => Ok(true),
         Ok(_) => Err(NotPut::InUse),
         Err(error) => match error.sqlite_error_code() {

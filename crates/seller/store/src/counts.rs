@@ -22,8 +22,9 @@ impl Store {
     /// `agents` then.
     pub fn count_in(self: &Arc<Self>, registry: &mut Registry, agents: Counted) {
         self.writer.counts().register(registry);
-        let kept = KeptCounts { store: Arc::clone(self), agents, is_counting: Arc::default() };
-        registry.register_collector(Box::new(kept));
+        let collector =
+            RowCountCollector { store: Arc::clone(self), agents, is_counting: Arc::default() };
+        registry.register_collector(Box::new(collector));
     }
 }
 
@@ -55,11 +56,11 @@ impl Store {
 pub type Counted = Arc<RwLock<Vec<String>>>;
 
 /// Time limit for counting rows. A request for metrics waits no longer than this and then gets the others without them.
-const COUNTING: Duration = Duration::from_secs(1);
+const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Collector of the row counts.
 #[derive(Debug)]
-struct KeptCounts {
+struct RowCountCollector {
     store: Arc<Store>,
     agents: Counted,
     /// True while the database is counting; a second request meanwhile does not start another count.
@@ -75,7 +76,7 @@ impl Drop for ResetOnDrop {
     }
 }
 
-impl KeptCounts {
+impl RowCountCollector {
     /// Counts rows on a thread of its own, because the database may not answer for long. Returns `None` when it fails
     /// or takes too long; a failure is logged once for each count.
     fn count(&self) -> Option<AgentRowCounts> {
@@ -102,11 +103,11 @@ impl KeptCounts {
             self.is_counting.store(false, Ordering::Release);
             return None;
         }
-        receiver.recv_timeout(COUNTING).ok().flatten()
+        receiver.recv_timeout(COUNT_TIMEOUT).ok().flatten()
     }
 }
 
-impl Collector for KeptCounts {
+impl Collector for RowCountCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         // An older count would be wrong now, so none is reported.
         let Some(rows) = self.count() else { return Ok(()) };
@@ -135,6 +136,7 @@ impl Collector for KeptCounts {
     }
 }
 
+/// Writes a metric with one value for each set of labels; a metric without values is left out.
 fn write<L: EncodeLabelSet>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,

@@ -66,6 +66,7 @@ impl Old {
 }
 
 impl StoreTransaction<'_> {
+    /// Erases leads, records each erasure in the audit log, and returns the ids of those erased.
     fn erase_each(
         &self,
         leads: &[String],

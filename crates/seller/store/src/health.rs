@@ -27,11 +27,11 @@ use super::writer::StoreWriter;
 const CHECK_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Time for which a result is reused, because each check costs a write.
-const FRESH: Duration = Duration::from_secs(1);
+const REUSE_TIME: Duration = Duration::from_secs(1);
 
 /// Number of bytes written to test whether commits succeed again: more than a lead needs. A single row fits into the
 /// database's log even when the disk is full.
-const ROOM: usize = 512 * 1024;
+const TEST_WRITE_BYTES: usize = 512 * 1024;
 
 catalog! {
     /// Warning of `/readyz` about what the store contains.
@@ -104,14 +104,14 @@ pub(super) struct StoreHealth {
     /// Path of the database file; `None` for a database server, whose files are not ours to check.
     database: Option<PathBuf>,
     files: Vec<(PathBuf, Identity)>,
-    /// Trouble that lasts until a restart.
-    lost: OnceLock<StoreTrouble>,
+    /// Failure that lasts until a restart.
+    permanent_failure: OnceLock<StoreTrouble>,
     /// Cause why the last commit failed.
-    failed: Mutex<Option<Arc<InternalError>>>,
+    commit_failure: Mutex<Option<Arc<InternalError>>>,
     /// Disk space to keep free, in bytes.
     least_free: AtomicU64,
     /// The last result; the lock is held while a check runs.
-    asked: tokio::sync::Mutex<Option<(Instant, Result<(), NotReady>)>>,
+    last_check: tokio::sync::Mutex<Option<(Instant, Result<(), NotReady>)>>,
 }
 
 impl StoreHealth {
@@ -123,10 +123,10 @@ impl StoreHealth {
         Self {
             database: database.map(Path::to_owned),
             files,
-            lost: OnceLock::new(),
-            failed: Mutex::default(),
+            permanent_failure: OnceLock::new(),
+            commit_failure: Mutex::default(),
             least_free: AtomicU64::new(0),
-            asked: tokio::sync::Mutex::default(),
+            last_check: tokio::sync::Mutex::default(),
         }
     }
 
@@ -141,17 +141,17 @@ impl StoreHealth {
     pub(super) fn intact(&self) -> Result<(), InternalError> {
         let changed =
             |(path, known): &(PathBuf, Identity)| !identity(path).is_ok_and(|i| i == *known);
-        if self.lost.get().is_none() && self.files.iter().any(changed) {
-            self.lose(StoreTrouble::Replaced);
+        if self.permanent_failure.get().is_none() && self.files.iter().any(changed) {
+            self.fail_permanently(StoreTrouble::Replaced);
         }
-        match self.lost.get() {
+        match self.permanent_failure.get() {
             None => Ok(()),
             Some(trouble) => Err(InternalError::new("using the store", trouble.message())),
         }
     }
 
-    fn lose(&self, trouble: StoreTrouble) {
-        if self.lost.set(trouble).is_ok() {
+    fn fail_permanently(&self, trouble: StoreTrouble) {
+        if self.permanent_failure.set(trouble).is_ok() {
             tracing::error!(cause = trouble.message(), "the store is lost");
         }
     }
@@ -175,40 +175,43 @@ impl StoreHealth {
 
     /// Remembers the outcome of a commit.
     pub(super) fn committed(&self, outcome: Result<(), &Arc<InternalError>>) {
-        let failed = outcome.err().cloned();
-        if let Some(fault) = &failed {
+        let commit_failure = outcome.err().cloned();
+        if let Some(fault) = &commit_failure {
             self.note(fault);
             tracing::error!(cause = %fault.chain(), "the store could not commit");
         }
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        *self.commit_failure.lock().unwrap_or_else(PoisonError::into_inner) = commit_failure;
     }
 
     /// Remembers what an internal error in the middle of a job says about the files.
     pub(super) fn note(&self, fault: &InternalError) {
         let is_one_of = |codes: &[ErrorCode]| code_of(fault).is_some_and(|c| codes.contains(&c));
         if is_one_of(&[ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase]) {
-            self.lose(StoreTrouble::Damaged);
+            self.fail_permanently(StoreTrouble::Damaged);
         } else if is_one_of(&[ErrorCode::DiskFull, ErrorCode::SystemIoFailure, ErrorCode::ReadOnly])
         {
-            let failed = Arc::new(InternalError::new("writing", fault.chain()));
-            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
+            let commit_failure = Arc::new(InternalError::new("writing", fault.chain()));
+            *self.commit_failure.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(commit_failure);
         }
     }
 
-    fn lost_or_failed(&self) -> Result<(), NotReady> {
-        if let Some(trouble) = self.lost.get() {
+    /// Returns the failure that is known without a check: a permanent one, or that of the last commit.
+    fn known_failure(&self) -> Result<(), NotReady> {
+        if let Some(trouble) = self.permanent_failure.get() {
             return Err(NotReady::new(
                 *trouble,
                 InternalError::new("using the store", trouble.message()),
             ));
         }
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        failed.map_or(Ok(()), |fault| Err(NotReady::new(StoreTrouble::Failing, fault)))
+        let commit_failure =
+            self.commit_failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        commit_failure.map_or(Ok(()), |fault| Err(NotReady::new(StoreTrouble::Failing, fault)))
     }
 
     /// Tests by writing, at most once a second, that new data can be stored.
     pub(super) async fn check(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
-        let silent = |_| {
+        let timed_out = |_| {
             let cause = format!("it has said nothing for {} ms", CHECK_TIMEOUT.as_millis());
             Err(NotReady::new(
                 StoreTrouble::Silent,
@@ -216,29 +219,33 @@ impl StoreHealth {
             ))
         };
         // The limit includes waiting for a check that already runs.
-        tokio::time::timeout(CHECK_TIMEOUT, self.ask(writer)).await.unwrap_or_else(silent)
+        tokio::time::timeout(CHECK_TIMEOUT, self.cached_check(writer))
+            .await
+            .unwrap_or_else(timed_out)
     }
 
-    async fn ask(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
-        let mut asked = self.asked.lock().await;
+    /// Returns the last result while it is current, and checks otherwise. One check runs at a time.
+    async fn cached_check(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
+        let mut last_check = self.last_check.lock().await;
         // A failure since the last result makes that result outdated.
         let is_current = |(at, answer): &&(Instant, Result<(), NotReady>)| {
-            at.elapsed() < FRESH && (answer.is_err() || self.lost_or_failed().is_ok())
+            at.elapsed() < REUSE_TIME && (answer.is_err() || self.known_failure().is_ok())
         };
-        if let Some((_, answer)) = asked.as_ref().filter(is_current) {
+        if let Some((_, answer)) = last_check.as_ref().filter(is_current) {
             return answer.clone();
         }
-        let answer = self.find_out(writer).await;
+        let answer = self.run_check(writer).await;
         if let Err(NotReady { trouble, cause }) = &answer {
             tracing::error!(why = trouble.message(), cause = %cause.chain(), "not ready");
         }
-        *asked = Some((Instant::now(), answer.clone()));
+        *last_check = Some((Instant::now(), answer.clone()));
         answer
     }
 
-    async fn find_out(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
+    /// Checks the files and the free space, and then that a commit succeeds.
+    async fn run_check(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
         let health = Arc::clone(self);
-        let look = move || {
+        let check_files = move || {
             if health.intact().is_ok()
                 && let Some(database) = &health.database
                 && let Err(fault) = sqlite::peek(database)
@@ -247,8 +254,8 @@ impl StoreHealth {
             }
             health.has_room()
         };
-        let room = piece("looking at the store", look).await.unwrap_or(Ok(()));
-        self.lost_or_failed().or_else(|why| match why.trouble {
+        let room = piece("looking at the store", check_files).await.unwrap_or(Ok(()));
+        self.known_failure().or_else(|why| match why.trouble {
             // A failed commit may have been temporary: writing once more shows whether it was.
             StoreTrouble::Failing => Ok(()),
             StoreTrouble::Replaced
@@ -258,7 +265,7 @@ impl StoreHealth {
         })?;
         room.map_err(|fault| NotReady::new(StoreTrouble::Full, fault))?;
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let bytes = if self.lost_or_failed().is_ok() { 0 } else { ROOM };
+        let bytes = if self.known_failure().is_ok() { 0 } else { TEST_WRITE_BYTES };
         let written = writer.submit(
             move |tx| tx.touch(bytes),
             move |outcome| {
@@ -271,7 +278,7 @@ impl StoreHealth {
                 .unwrap_or_else(|error| Err(InternalError::new("waiting for the writer", error))),
             Err(fault) => Err(fault),
         };
-        written.map_err(|fault| match self.lost.get() {
+        written.map_err(|fault| match self.permanent_failure.get() {
             Some(trouble) => NotReady::new(*trouble, fault),
             None => NotReady::new(StoreTrouble::Failing, fault),
         })

@@ -9,11 +9,11 @@ use tradepost_document::fault::InternalError;
 use super::ApiKey;
 
 /// Maximum number of remembered keys.
-const MOST: usize = 10_000;
+const MAX_KEYS: usize = 10_000;
 
 /// The keys of one version of the database.
 #[derive(Debug)]
-pub(super) struct LookedUp(Mutex<LookupState>);
+pub(super) struct KeyLookupCache(Mutex<LookupState>);
 
 #[derive(Debug)]
 struct LookupState {
@@ -22,20 +22,20 @@ struct LookupState {
     found: BoundedCache<String, (String, Option<ApiKey>)>,
 }
 
-impl Default for LookedUp {
+impl Default for KeyLookupCache {
     fn default() -> Self {
-        Self(Mutex::new(LookupState { version: 0, found: BoundedCache::new(MOST) }))
+        Self(Mutex::new(LookupState { version: 0, found: BoundedCache::new(MAX_KEYS) }))
     }
 }
 
-impl LookedUp {
-    /// Returns the key of an agent. `version` was read just now on the connection on which `look` reads the key.
+impl KeyLookupCache {
+    /// Returns the key of an agent. `version` was read just now on the connection on which `read_key` reads the key.
     pub(super) fn find(
         &self,
         version: u64,
         agent_id: &str,
         id: &str,
-        look: impl FnOnce() -> Result<Option<ApiKey>, InternalError>,
+        read_key: impl FnOnce() -> Result<Option<ApiKey>, InternalError>,
     ) -> Result<Option<ApiKey>, InternalError> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.version != version {
@@ -45,7 +45,7 @@ impl LookedUp {
         if let Some((_, key)) = state.found.get(id).filter(|(agent, _)| agent == agent_id) {
             return Ok(key.clone());
         }
-        let key = look()?;
+        let key = read_key()?;
         state.found.insert(id.to_owned(), (agent_id.to_owned(), key.clone()));
         Ok(key)
     }
@@ -77,32 +77,32 @@ mod tests {
 
     #[test]
     fn a_key_is_looked_up_once_per_version_and_agent() {
-        let known = LookedUp::default();
-        let looks = Cell::new(0);
+        let known = KeyLookupCache::default();
+        let reads = Cell::new(0);
         let find = |version, agent: &str, id: &str| {
-            let look = || {
-                looks.set(looks.get() + 1);
+            let read_key = || {
+                reads.set(reads.get() + 1);
                 Ok((agent == "shop" && id == "one").then(|| key(id)))
             };
-            known.find(version, agent, id, look).unwrap().is_some()
+            known.find(version, agent, id, read_key).unwrap().is_some()
         };
         assert!(find(1, "shop", "one") && find(1, "shop", "one"));
         assert!(!find(1, "shop", "two") && !find(1, "shop", "two"));
-        assert_eq!(looks.take(), 2, "also what is not there");
+        assert_eq!(reads.take(), 2, "also what is not there");
         assert!(!find(1, "other shop", "one") && find(1, "shop", "one"));
-        assert_eq!(looks.take(), 2, "a key lets into one agent");
+        assert_eq!(reads.take(), 2, "a key lets into one agent");
         assert!(find(2, "shop", "one") && find(1, "shop", "one"));
-        assert_eq!(looks.take(), 2, "another version is another one");
+        assert_eq!(reads.take(), 2, "another version is another one");
         let failed = known.find(1, "shop", "three", || Err(InternalError::new("reading", "no")));
         assert!(failed.is_err() && !find(1, "shop", "three"));
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let known = LookedUp::default();
-        for number in 0..MOST + 5 {
+        let known = KeyLookupCache::default();
+        for number in 0..MAX_KEYS + 5 {
             known.find(1, "shop", &number.to_string(), || Ok(None)).unwrap();
-            assert!(known.0.lock().unwrap().found.len() <= MOST);
+            assert!(known.0.lock().unwrap().found.len() <= MAX_KEYS);
         }
     }
 

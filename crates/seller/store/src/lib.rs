@@ -149,12 +149,12 @@ pub struct Store {
     readers: Readers,
     /// Used by every request with a key, so it must not wait for a long read of an inventory.
     key_readers: Readers,
-    looked_up: key_cache::LookedUp,
+    key_lookups: key_cache::KeyLookupCache,
     /// Separate because publishers read for each request, too.
     #[cfg(feature = "sellers")]
     publishers: publishers::PublisherAccess,
     /// Reads pending deliveries where only one of several processes delivers.
-    courier: Option<Readers>,
+    delivery_reader: Option<Readers>,
     /// Database server, where the store is shared.
     server: Option<Arc<postgres::PgServer>>,
     health: Arc<health::StoreHealth>,
@@ -201,6 +201,7 @@ impl Store {
         Self::connect_as(url, sqlite::Schema::Keep)
     }
 
+    /// Opens the database file in a folder; `schema` says whether it may be migrated.
     fn open_as(directory: &Path, schema: sqlite::Schema) -> Result<Self, InternalError> {
         create_folder(directory).map_err(InternalError::on("creating the data folder"))?;
         let path = directory.join(FILE);
@@ -226,10 +227,10 @@ impl Store {
             writer,
             readers,
             key_readers,
-            looked_up: key_cache::LookedUp::default(),
+            key_lookups: key_cache::KeyLookupCache::default(),
             #[cfg(feature = "sellers")]
             publishers,
-            courier: None,
+            delivery_reader: None,
             server: None,
             health,
             #[cfg(feature = "sellers")]
@@ -238,6 +239,7 @@ impl Store {
         })
     }
 
+    /// Connects to a database server; `schema` says whether it may be migrated.
     fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, InternalError> {
         let server = postgres::PgServer::at(url.clone())?;
         let session = server.session();
@@ -255,10 +257,10 @@ impl Store {
             writer,
             readers: readers(READERS),
             key_readers: readers(READERS),
-            looked_up: key_cache::LookedUp::default(),
+            key_lookups: key_cache::KeyLookupCache::default(),
             #[cfg(feature = "sellers")]
             publishers: publishers::PublisherAccess::new(readers(publishers::READERS), readers(1)),
-            courier: Some(readers(1)),
+            delivery_reader: Some(readers(1)),
             server: Some(Arc::clone(&server)),
             health,
             #[cfg(feature = "sellers")]
@@ -324,18 +326,18 @@ impl Store {
         self.write(move |tx| health.has_room().and_then(|()| job(tx))).await
     }
 
-    /// Registers `ear` to be called with changes made by other processes on the database, on a thread that may wait for
-    /// the database. Does nothing for a file, which has no other processes.
+    /// Registers `callback` to be called with changes made by other processes on the database, on a thread that may
+    /// wait for the database. Does nothing for a file, which has no other processes.
     ///
     /// # Errors
     /// When the database fails.
     pub fn on_change(
         &self,
-        ear: impl Fn(&ChangeNotice) + Send + Sync + 'static,
+        callback: impl Fn(&ChangeNotice) + Send + Sync + 'static,
     ) -> Result<(), InternalError> {
         let Some(server) = &self.server else { return Ok(()) };
         self.write_blocking(|tx| tx.beat())?;
-        server.on_change(ear)
+        server.on_change(callback)
     }
 
     /// Registers this process with the others before it writes anything, where there can be others.
@@ -403,8 +405,8 @@ impl Store {
         &self,
         job: impl FnOnce(&Database) -> Result<T, InternalError>,
     ) -> Result<T, InternalError> {
-        let Some(courier) = &self.courier else { return self.read(job) };
-        courier.any(|database| match &database.0.link {
+        let Some(delivery_reader) = &self.delivery_reader else { return self.read(job) };
+        delivery_reader.any(|database| match &database.0.link {
             SqlBackend::Postgres(session) if !session.is_chosen()? => Ok(T::default()),
             SqlBackend::Postgres(_) | SqlBackend::Sqlite(_) => job(database),
         })

@@ -12,7 +12,7 @@ use super::privacy::unlock::Locked;
 pub use super::tables::privacy::lost::OnlyBy;
 
 /// Maximum number of leads erased in one transaction.
-const AT_ONCE: usize = 100;
+const BATCH_SIZE: usize = 100;
 
 impl Store {
     /// Returns the rows that only lost keys can decrypt; `keys` are the keys that are still there.
@@ -55,8 +55,8 @@ impl Store {
         }
         let found = self.only_by(lost, keys)?;
         self.begin(keys, lost, now)?;
-        for some in found.leads.chunks(AT_ONCE) {
-            self.erase_leads(some.to_vec(), &entry.actor, now)?;
+        for batch in found.leads.chunks(BATCH_SIZE) {
+            self.erase_leads(batch.to_vec(), &entry.actor, now)?;
         }
         let lost = lost.to_vec();
         self.write_blocking(move |tx| {

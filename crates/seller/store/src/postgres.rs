@@ -51,17 +51,17 @@ pub(crate) use values::cell;
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Time limit of a call that has to be quick.
-const QUICK: Duration = Duration::from_millis(250);
+const LEASE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Time after a failed connection attempt during which no other is made.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(500);
 
 /// Maximum number of times that a transaction is begun, in all, when others or the network abort it. There is no pause
 /// between: a lost connection is outlasted, and an outage is not.
-const TRIES: u32 = 8;
+const MAX_TRIES: u32 = 8;
 
-/// Maximum number of statements that are held back to be sent together.
-const KEPT_BACK: usize = 16;
+/// Maximum number of statements that are deferred to be sent together.
+const MAX_DEFERRED: usize = 16;
 
 /// Statement that begins a transaction that writes.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
@@ -119,25 +119,25 @@ impl PgServer {
         }))
     }
 
-    /// Calls `ear` with changes made by other processes, and sends them those of this one, from now on.
+    /// Calls `callback` with changes made by other processes, and sends them those of this one, from now on.
     pub(crate) fn on_change(
         &self,
-        ear: impl Fn(&ChangeNotice) + Send + Sync + 'static,
+        callback: impl Fn(&ChangeNotice) + Send + Sync + 'static,
     ) -> Result<(), InternalError> {
         let notify_listener = match self.notify_listener.get() {
             Some(notify_listener) => notify_listener,
             None => {
                 let config = self.url.config().clone();
                 let tls = self.tls.clone();
-                let way = NotifyTarget { config, tls, process: self.process.clone() };
+                let target = NotifyTarget { config, tls, process: self.process.clone() };
                 let ended =
                     || InternalError::new("listening to other processes", "its thread has ended");
                 let runtime = self.runtime.as_ref().ok_or_else(ended)?;
-                let fresh = NotifyListener::start(way, runtime.handle())?;
-                self.notify_listener.get_or_init(|| fresh)
+                let new_listener = NotifyListener::start(target, runtime.handle())?;
+                self.notify_listener.get_or_init(|| new_listener)
             }
         };
-        notify_listener.add(Arc::new(ear));
+        notify_listener.add(Arc::new(callback));
         Ok(())
     }
 
@@ -160,9 +160,9 @@ impl PgServer {
         each: i64,
     ) -> Result<(i64, i64, i64), InternalError> {
         let client = self.notify_listener.get().and_then(NotifyListener::client);
-        let gone = || PgError::Gone("nobody listens".to_owned());
-        let leased = client.ok_or_else(gone).and_then(|client| {
-            self.wait_at_most(QUICK, async move {
+        let not_listening = || PgError::Gone("nobody listens".to_owned());
+        let leased = client.ok_or_else(not_listening).and_then(|client| {
+            self.run_with_timeout(LEASE_TIMEOUT, async move {
                 let types = [Type::BYTEA, Type::INT8, Type::INT8];
                 let bucket = bucket.as_slice();
                 let values = [&bucket as &(dyn ToSql + Sync), &permits, &each];
@@ -177,23 +177,23 @@ impl PgServer {
     }
 
     /// Runs `work` on the listener's thread and blocks until it is done, in any context.
-    fn wait_at_most<T: Send + 'static>(
+    fn run_with_timeout<T: Send + 'static>(
         &self,
-        patience: Duration,
+        limit: Duration,
         work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
     ) -> Result<T, PgError> {
-        let gone = || PgError::Gone("its thread has ended".to_owned());
-        let runtime = self.runtime.as_ref().ok_or_else(gone)?;
+        let thread_ended = || PgError::Gone("its thread has ended".to_owned());
+        let runtime = self.runtime.as_ref().ok_or_else(thread_ended)?;
         let (sender, receiver) = sync_channel(1);
         runtime.spawn(async move {
-            let done = match timeout(patience, work).await {
+            let done = match timeout(limit, work).await {
                 Ok(done) => done.map_err(|error| PgError::from_driver(&error)),
                 Err(_) => Err(PgError::Silent),
             };
             // The caller is waiting below.
             let _ = sender.send(done);
         });
-        let receive = || receiver.recv().unwrap_or_else(|_| Err(gone()));
+        let receive = || receiver.recv().unwrap_or_else(|_| Err(thread_ended()));
         // Other tasks of the caller's executor must not be blocked.
         match Handle::try_current().map(|handle| handle.runtime_flavor()) {
             Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
@@ -201,6 +201,7 @@ impl PgServer {
         }
     }
 
+    /// Opens a connection, unless an attempt has failed just now.
     fn connect(&self) -> Result<Arc<PgConnection>, PgError> {
         let breaker = || self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
         // Not `try_ask`: a session has nothing to serve meanwhile, and the attempt of another may succeed at any moment.
@@ -265,6 +266,7 @@ impl PgSession {
         self.link.borrow().as_ref().is_some_and(|link| !link.is_closed())
     }
 
+    /// Returns the connection of the session, opening a new one when it is closed.
     fn link(&self) -> Result<Arc<PgConnection>, PgError> {
         let known = self.link.borrow().clone();
         match known {
@@ -307,7 +309,7 @@ impl PgSession {
             if stage != TxStage::None {
                 tx.stage = TxStage::Begun;
             }
-            let kept_back = std::mem::take(&mut tx.kept_back);
+            let deferred = std::mem::take(&mut tx.deferred);
             drop(tx);
             let last = work(Arc::clone(&link));
             link.wait(STATEMENT_TIMEOUT, async {
@@ -316,13 +318,13 @@ impl PgSession {
                     TxStage::Planned => link.batch(BEGIN).await?,
                     // Sent ahead, and not waited for: what was read without it is dropped.
                     TxStage::PlannedRead => {
-                        let rest = link.send(&kept_back, last);
+                        let rest = link.send(&deferred, last);
                         let (begun, done) = join(link.batch(BEGIN_READ), rest).await;
                         return begun.and(done);
                     }
                     TxStage::None | TxStage::Begun => (),
                 }
-                link.send(&kept_back, last).await
+                link.send(&deferred, last).await
             })
         });
         done.inspect_err(|broken| self.note(broken))
@@ -336,16 +338,16 @@ impl PgSession {
         sql: &str,
         values: &[SqlValue<'_>],
     ) -> Result<(), InternalError> {
-        let kept_back = {
+        let deferred_count = {
             let mut tx = self.tx.borrow_mut();
             if tx.stage == TxStage::None {
                 drop(tx);
                 return self.change(what, sql, values).map(drop);
             }
-            tx.kept_back.push(PgCall::new(sql, values));
-            tx.kept_back.len()
+            tx.deferred.push(PgCall::new(sql, values));
+            tx.deferred.len()
         };
-        if kept_back < KEPT_BACK {
+        if deferred_count < MAX_DEFERRED {
             return Ok(());
         }
         self.run(|_| async { Ok(()) }).map_err(|broken| broken.while_doing(what))
@@ -378,7 +380,7 @@ impl PgSession {
         };
         let is_first_read = {
             let tx = self.tx.borrow();
-            tx.stage == TxStage::PlannedRead && tx.kept_back.is_empty()
+            tx.stage == TxStage::PlannedRead && tx.deferred.is_empty()
         };
         let found = match read() {
             // A connection that was lost while idle is noticed by its next use.
@@ -419,7 +421,7 @@ impl PgSession {
         loop {
             tries += 1;
             match self.attempt(&mut work) {
-                Err(broken) if tries < TRIES && broken.may_be_repeated() => {
+                Err(broken) if tries < MAX_TRIES && broken.may_be_repeated() => {
                     tracing::debug!(cause = %broken, tries, "a transaction is done again");
                 }
                 ended => return ended.map_err(|broken| broken.while_doing("committing")),
@@ -432,52 +434,53 @@ impl PgSession {
         *self.tx.borrow_mut() = TxState { stage, ..TxState::default() };
     }
 
+    /// Runs `work` once in a transaction; `work` returns true to commit.
     fn attempt(&self, work: &mut impl FnMut() -> bool) -> Result<(), PgError> {
         self.plan(TxStage::Planned);
         let is_kept = work();
         let broken = self.tx.borrow().broken.clone();
         if let Some(broken) = broken {
             // `work` may have ignored the error; COMMIT would roll everything back and report success.
-            self.undo();
+            self.rollback();
             // Work that is to be rolled back loses nothing by an error.
             return if is_kept || broken.may_be_repeated() { Err(broken) } else { Ok(()) };
         }
         if !is_kept {
-            self.undo();
+            self.rollback();
             return Ok(());
         }
         let is_untouched = {
             let tx = self.tx.borrow();
-            tx.stage == TxStage::Planned && tx.kept_back.is_empty()
+            tx.stage == TxStage::Planned && tx.deferred.is_empty()
         };
         let committed = if is_untouched { Ok(()) } else { self.batch("COMMIT") };
         let tx = self.tx.take();
         let ended = match committed {
-            Err(PgError::Gone(_) | PgError::Silent) => self.find_out(&tx),
+            Err(PgError::Gone(_) | PgError::Silent) => self.find_commit_outcome(&tx),
             ended => ended,
         };
         if ended.is_ok()
             && let Some(notify_listener) = self.server.notify_listener.get()
         {
-            notify_listener.tell(tx.news);
+            notify_listener.notify(tx.notices);
         }
         ended
     }
 
     /// Notifies other processes once the transaction is committed.
-    pub(crate) fn tell(&self, news: ChangeNotice) {
+    pub(crate) fn notify(&self, notice: ChangeNotice) {
         let mut tx = self.tx.borrow_mut();
         // The last entry of a task says all about it.
-        let is_later = |last: &ChangeNotice| match (last, &news) {
+        let is_later = |last: &ChangeNotice| match (last, &notice) {
             (
                 ChangeNotice::Appended { task_id: last, ended: false, .. },
                 ChangeNotice::Appended { task_id, .. },
             ) => last == task_id,
-            (last, news) => last == news,
+            (last, notice) => last == notice,
         };
-        match tx.news.last_mut().filter(|last| is_later(last)) {
-            Some(last) => *last = news,
-            None => tx.news.push(news),
+        match tx.notices.last_mut().filter(|last| is_later(last)) {
+            Some(last) => *last = notice,
+            None => tx.notices.push(notice),
         }
     }
 
@@ -498,7 +501,7 @@ impl PgSession {
         Ok(())
     }
 
-    fn undo(&self) {
+    fn rollback(&self) {
         let is_begun = self.tx.take().stage == TxStage::Begun;
         if is_begun && self.is_connected() && self.batch("ROLLBACK").is_err() {
             // Without a connection there is nothing to roll back.
@@ -517,9 +520,9 @@ impl PgSession {
 
     /// Finds out the outcome of a transaction whose connection was lost during its commit. Takes its locks first: they
     /// are free only when it has ended.
-    fn find_out(&self, lost: &TxState) -> Result<(), PgError> {
+    fn find_commit_outcome(&self, lost: &TxState) -> Result<(), PgError> {
         const WHAT: &str = "finding out what became of a transaction";
-        let look = || -> Result<Option<String>, InternalError> {
+        let read_outcome = || -> Result<Option<String>, InternalError> {
             let Some(number) = &lost.number else { return Ok(None) };
             lost.tenants.iter().try_for_each(|tenant| self.lock(tenant))?;
             let sql = "SELECT pg_xact_status(CAST($1 AS xid8))";
@@ -527,9 +530,9 @@ impl PgSession {
             Ok(rows.first().and_then(|row| row.try_get(0).ok()))
         };
         self.begin().map_err(|_| PgError::Doubtful)?;
-        let state = look();
-        self.undo();
-        match state.ok().flatten().as_deref() {
+        let outcome = read_outcome();
+        self.rollback();
+        match outcome.ok().flatten().as_deref() {
             Some("committed") => Ok(()),
             Some("aborted") => Err(PgError::Gone("the connection was lost".to_owned())),
             Some(_) | None => Err(PgError::Doubtful),
@@ -542,7 +545,7 @@ impl PgSession {
         read();
         let broken = self.tx.borrow().broken.clone();
         if let Some(broken) = broken {
-            self.undo();
+            self.rollback();
             return Err(broken.while_doing("reading"));
         }
         if self.tx.take().stage == TxStage::Begun {

@@ -30,15 +30,15 @@ pub(crate) const READERS: usize = PLACES + 1;
 pub(crate) struct PublisherAccess {
     readers: Readers,
     /// Connection for reading the version: each connection to a file counts changes for itself.
-    watcher: Readers,
+    version_reader: Readers,
     reads: FairScheduler,
     writes: FairScheduler,
 }
 
 impl PublisherAccess {
-    pub(crate) fn new(readers: Readers, watcher: Readers) -> Self {
-        let turns = || FairScheduler::with_share(PLACES, share());
-        Self { readers, watcher, reads: turns(), writes: turns() }
+    pub(crate) fn new(readers: Readers, version_reader: Readers) -> Self {
+        let scheduler = || FairScheduler::with_share(PLACES, share());
+        Self { readers, version_reader, reads: scheduler(), writes: scheduler() }
     }
 }
 
@@ -78,11 +78,11 @@ impl Store {
         caller: &'s str,
         work: StoreWork,
     ) -> SchedulerPermit<'s> {
-        let turns = match work {
+        let scheduler = match work {
             StoreWork::Read => &self.publishers.reads,
             StoreWork::Write => &self.publishers.writes,
         };
-        turns.turn(caller, LimitKey::Credential(caller.to_owned())).await
+        scheduler.turn(caller, LimitKey::Credential(caller.to_owned())).await
     }
 
     /// Returns a number that changes once anything in the database has changed, by any process; `None` for a server,
@@ -91,6 +91,6 @@ impl Store {
     /// # Errors
     /// When the database fails.
     pub fn publisher_version(&self) -> Result<Option<u64>, InternalError> {
-        self.publishers.watcher.any(|reader| reader.0.version())
+        self.publishers.version_reader.any(|reader| reader.0.version())
     }
 }

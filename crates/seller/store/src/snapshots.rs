@@ -20,7 +20,7 @@ use super::Store;
 const FOLDER: &str = "inventories";
 
 /// Age up to which a file without a row may still be in the process of being written.
-const AT_WORK: SignedDuration = SignedDuration::from_hours(1);
+const WRITE_GRACE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Returns the prefix of the names of a dealer's snapshots.
 fn prefix(dealer_id: &str) -> String {
@@ -82,18 +82,18 @@ impl Snapshots {
     /// than an hour are kept because another process may still be writing them.
     pub(super) fn sweep(&self, dealer_id: &str, current: &str, now: Timestamp) {
         let Ok(files) = fs::read_dir(&self.0) else { return };
-        let whose = prefix(dealer_id);
-        let is_left = |file: &fs::DirEntry| {
+        let dealer_prefix = prefix(dealer_id);
+        let is_leftover = |file: &fs::DirEntry| {
             let name = file.file_name();
-            let of_dealer = name.to_str().is_some_and(|name| name.starts_with(&whose));
+            let of_dealer = name.to_str().is_some_and(|name| name.starts_with(&dealer_prefix));
             if !of_dealer || name == current {
                 return false;
             }
             let changed = file.metadata().and_then(|about| about.modified()).ok();
             let changed = changed.and_then(|at| Timestamp::try_from(at).ok());
-            changed.is_some_and(|at| now.duration_since(at) > AT_WORK)
+            changed.is_some_and(|at| now.duration_since(at) > WRITE_GRACE)
         };
-        for file in files.flatten().filter(is_left) {
+        for file in files.flatten().filter(is_leftover) {
             // A file that stays takes room and is never read.
             let _ = fs::remove_file(file.path());
         }
@@ -146,9 +146,9 @@ impl Store {
                 ),
             }
         }
-        let (generation, builder, gone) =
+        let (generation, builder, tombstones) =
             self.read(|db| db.gather_inventory(dealer_id, super::sellers::oldest(now, lifetime)))?;
-        let inventory = builder.build(gone)?;
+        let inventory = builder.build(tombstones)?;
         if generation > 0
             && let Err(fault) = self.keep_snapshot(dealer_id, generation, &inventory, now)
         {
@@ -170,6 +170,7 @@ impl Store {
         Inventory::read(&bytes).map_err(InternalError::on("reading a snapshot"))
     }
 
+    /// Stores the snapshot of a generation, as a file or in the database server.
     fn keep_snapshot(
         &self,
         dealer_id: &str,
@@ -179,22 +180,23 @@ impl Store {
     ) -> Result<(), InternalError> {
         let Some(files) = &self.snapshots else {
             let snapshot = inventory.snapshot();
-            let whose = dealer_id.to_owned();
+            let job_dealer = dealer_id.to_owned();
             return self.write_blocking(move |tx| {
-                let name = format!("{}{}", prefix(&whose), snapshot.name());
-                tx.0.lock(&whose)?;
-                match tx.note_snapshot(&whose, generation, &name)? {
-                    Some(_) => tx.put_snapshot(&whose, &name, &snapshot.parts()),
+                let name = format!("{}{}", prefix(&job_dealer), snapshot.name());
+                tx.0.lock(&job_dealer)?;
+                match tx.note_snapshot(&job_dealer, generation, &name)? {
+                    Some(_) => tx.put_snapshot(&job_dealer, &name, &snapshot.parts()),
                     None => Ok(()),
                 }
             });
         };
         let sum = inventory.snapshot_sum();
         let name = format!("{}{}", prefix(dealer_id), hex(&sum));
-        let whose = dealer_id.to_owned();
-        let noted = name.clone();
+        let job_dealer = dealer_id.to_owned();
+        let job_name = name.clone();
         files.keep(&name, inventory, &sum)?;
-        let before = self.write_blocking(move |tx| tx.note_snapshot(&whose, generation, &noted))?;
+        let before =
+            self.write_blocking(move |tx| tx.note_snapshot(&job_dealer, generation, &job_name))?;
         match before {
             Some(before) => {
                 let old = before.latest().filter(|old| *old != name);
@@ -246,7 +248,7 @@ mod tests {
         let each = (size(folder.path()) - size(empty.path())) / VEHICLES as u64;
         assert!(each <= 1_500, "{each} bytes a vehicle");
 
-        let (mut listed, gone) = store.inventory("one", now, lifetime).unwrap();
+        let (mut listed, tombstones) = store.inventory("one", now, lifetime).unwrap();
         listed.sort_by(|one, other| one.vehicle_id.cmp(&other.vehicle_id));
         let mut sent: Vec<_> =
             units.iter().filter(|unit| !unit.sold).map(|unit| unit.vehicle.clone()).collect();
@@ -256,7 +258,7 @@ mod tests {
             let json = |vehicle| tradepost_document::json::to_string(vehicle).unwrap();
             assert_eq!(json(listed), json(sent));
         }
-        assert_eq!(gone.len(), units.len() - VEHICLES, "those that the feed says are sold");
+        assert_eq!(tombstones.len(), units.len() - VEHICLES, "those that the feed says are sold");
 
         let half = units.get(..VEHICLES / 2).unwrap();
         let again = store.replace_inventory("one", half, now, false).unwrap();

@@ -190,10 +190,10 @@ impl Connection {
     }
 
     /// Notifies other processes once the transaction is committed.
-    pub(crate) fn tell(&self, news: ChangeNotice) {
+    pub(crate) fn notify(&self, notice: ChangeNotice) {
         match &self.link {
             SqlBackend::Sqlite(_) => {}
-            SqlBackend::Postgres(session) => session.tell(news),
+            SqlBackend::Postgres(session) => session.notify(notice),
         }
     }
 
@@ -257,7 +257,7 @@ pub(crate) enum SqlValue<'a> {
     /// Bytes.
     Blob(Option<Cow<'a, [u8]>>),
     /// A boolean.
-    Truth(Option<bool>),
+    Bool(Option<bool>),
 }
 
 /// Types that can be values of a statement.
@@ -296,7 +296,7 @@ bind! {
     u32: Integer, number => i64::from(*number);
     // A limit above what a database can count is no limit.
     usize: Integer, number => i64::try_from(*number).unwrap_or(i64::MAX);
-    bool: Truth, truth => *truth;
+    bool: Bool, flag => *flag;
     Timestamp: Integer, moment => moment.as_millisecond();
     str: Text, text => text.into();
     String: Text, text => text.into();

@@ -82,13 +82,13 @@ pub(super) fn version(connection: &Connection) -> Result<u64, InternalError> {
 /// Reads from the file, past the caches of open connections: its header and the latest lead.
 pub(super) fn peek(path: &Path) -> Result<(), InternalError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let look = || {
+    let read_file = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(Duration::from_millis(500))?;
         let latest = "SELECT payload FROM leads ORDER BY seq DESC LIMIT 1";
         connection.query_row(latest, [], |row| row.get::<_, String>(0)).optional()
     };
-    look().map(drop).map_err(InternalError::on("reading the database anew"))
+    read_file().map(drop).map_err(InternalError::on("reading the database anew"))
 }
 
 /// Empties the write-ahead log, so that no erased data stays in it. Does nothing while others read.
@@ -106,6 +106,7 @@ pub(super) fn execute(
     prepared(connection, sql, values)?.raw_execute()
 }
 
+/// Passes the rows of a query to `take` until it returns false.
 pub(super) fn each(
     connection: &Connection,
     cipher: &ColumnCipher,
@@ -128,21 +129,22 @@ pub(super) fn each(
     Ok(())
 }
 
+/// Prepares a cached statement and binds its values by number.
 fn prepared<'c>(
     connection: &'c Connection,
     sql: &str,
     values: &[SqlValue<'_>],
 ) -> Result<CachedStatement<'c>, rusqlite::Error> {
     let mut statement = connection.prepare_cached(sql)?;
-    let wanted = statement.parameter_count();
-    if wanted != values.len() {
-        return Err(rusqlite::Error::InvalidParameterCount(values.len(), wanted));
+    let expected_count = statement.parameter_count();
+    if expected_count != values.len() {
+        return Err(rusqlite::Error::InvalidParameterCount(values.len(), expected_count));
     }
     // SQLite takes `$1` for a name and numbers names in the order in which they occur; reading that order from the
     // statement's text is faster than asking SQLite.
     let mut bound = 0_u64;
-    for behind in sql.split('$').skip(1) {
-        let digits = behind.bytes().take_while(u8::is_ascii_digit);
+    for after_dollar in sql.split('$').skip(1) {
+        let digits = after_dollar.bytes().take_while(u8::is_ascii_digit);
         let number = digits.fold(0, |number: usize, digit| number * 10 + usize::from(digit - b'0'));
         // The path of a JSON member also begins with `$`.
         let Some(value) = number.checked_sub(1).and_then(|place| values.get(place)) else {
@@ -153,13 +155,14 @@ fn prepared<'c>(
             bind(&mut statement, bound.count_ones() as usize, value)?;
         }
     }
-    if bound.count_ones() as usize == wanted {
+    if bound.count_ones() as usize == expected_count {
         Ok(statement)
     } else {
-        Err(rusqlite::Error::InvalidParameterCount(bound.count_ones() as usize, wanted))
+        Err(rusqlite::Error::InvalidParameterCount(bound.count_ones() as usize, expected_count))
     }
 }
 
+/// Binds a value to a parameter.
 fn bind(
     statement: &mut Statement<'_>,
     index: usize,
@@ -169,7 +172,7 @@ fn bind(
         SqlValue::Integer(number) => statement.raw_bind_parameter(index, number),
         SqlValue::Text(text) => statement.raw_bind_parameter(index, text.as_deref()),
         SqlValue::Blob(bytes) => statement.raw_bind_parameter(index, bytes.as_deref()),
-        SqlValue::Truth(truth) => statement.raw_bind_parameter(index, truth),
+        SqlValue::Bool(flag) => statement.raw_bind_parameter(index, flag),
     }
 }
 

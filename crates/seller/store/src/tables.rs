@@ -71,6 +71,7 @@ pub(super) struct Database(pub(super) Connection);
 pub struct StoreTransaction<'c>(pub(super) &'c Connection);
 
 impl StoreTransaction<'_> {
+    /// Returns the identity of a dealer's card, a new one when its content has changed.
     pub(super) fn card_identity(
         &self,
         dealer_id: &str,
@@ -104,6 +105,7 @@ impl Database {
     }
 }
 
+/// Returns the identity of a dealer's card when its content has not changed.
 fn known_card(
     connection: &Connection,
     dealer_id: &str,

@@ -8,7 +8,7 @@ use super::Store;
 use super::tables::transfer::{Sum, Table, TransferClaim};
 
 /// Number of rows written together.
-const PART: usize = 500;
+const BATCH_SIZE: usize = 500;
 
 /// Progress of moving a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,16 +49,16 @@ impl From<InternalError> for NotMoved {
 }
 
 impl Store {
-    /// Moves everything to a database that is empty, or to which the same move has begun; the rows here stay. `tell` is
-    /// called with the progress. No other process may write to either store meanwhile: a server does not start on the
-    /// target until everything has arrived. When it has arrived already, nothing is changed.
+    /// Moves everything to a database that is empty, or to which the same move has begun; the rows here stay. Calls
+    /// `on_progress` with the rows moved so far. No other process may write to either store meanwhile: a server does
+    /// not start on the target until everything has arrived. When it has arrived already, nothing is changed.
     ///
     /// # Errors
     /// When the database is used for something else, a store fails, or the rows that arrived differ.
     pub fn move_to(
         &self,
         target: &Self,
-        mut tell: impl FnMut(&MovedRows),
+        mut on_progress: impl FnMut(&MovedRows),
     ) -> Result<Vec<MovedRows>, NotMoved> {
         let tables = target.read(|db| db.tables())?;
         let sum = |store: &Self, table: &Table| store.read(|db| db.sum(table));
@@ -76,20 +76,20 @@ impl Store {
             TransferClaim::Served => return Err(NotMoved::Served),
         };
         let mut moved = Vec::new();
-        for (table, wanted) in tables.iter().zip(&sums) {
+        for (table, expected) in tables.iter().zip(&sums) {
             if !is_whole {
-                self.move_table(target, table, wanted.rows, &mut tell)?;
+                self.move_table(target, table, expected.rows, &mut on_progress)?;
                 // Also when no row was left to move: an earlier attempt may have been interrupted just before this.
                 let counted = table.clone();
                 target.write_blocking(move |tx| tx.count_on(&counted))?;
             }
-            if sum(target, table)? != *wanted {
+            if sum(target, table)? != *expected {
                 let name = table.name.clone();
                 // Rows that had all arrived were changed by use.
                 return Err(if is_whole { NotMoved::Used(name) } else { NotMoved::Differs(name) });
             }
             let name = table.name.clone();
-            let rows = wanted.rows;
+            let rows = expected.rows;
             moved.push(MovedRows { table: name, done: rows, of: rows });
         }
         if !is_whole {
@@ -99,17 +99,18 @@ impl Store {
         Ok(moved)
     }
 
+    /// Copies the rows of a table that the target does not have yet, in parts.
     fn move_table(
         &self,
         target: &Self,
         table: &Table,
         of: u64,
-        tell: &mut impl FnMut(&MovedRows),
+        on_progress: &mut impl FnMut(&MovedRows),
     ) -> Result<(), InternalError> {
         // Rows are moved in the order of their key and in complete parts, so the rows there are the first ones.
-        let there = target.read(|db| db.count(table))?;
+        let target_rows = target.read(|db| db.count(table))?;
         let mut seen = 0;
-        let mut done = there;
+        let mut done = target_rows;
         let mut part = Vec::new();
         let mut write = |part: Vec<_>| {
             let after = done;
@@ -118,16 +119,16 @@ impl Store {
             let name = table.name.clone();
             target.write_blocking(move |tx| tx.add_rows(&table, after, &part))?;
             done += rows;
-            tell(&MovedRows { table: name, done, of });
+            on_progress(&MovedRows { table: name, done, of });
             Ok::<_, InternalError>(())
         };
         self.read(|db| {
             db.each_row(table, |row| {
                 seen += 1;
-                if seen > there {
+                if seen > target_rows {
                     part.push(row);
                 }
-                if part.len() < PART { Ok(()) } else { write(std::mem::take(&mut part)) }
+                if part.len() < BATCH_SIZE { Ok(()) } else { write(std::mem::take(&mut part)) }
             })
         })?;
         if part.is_empty() { Ok(()) } else { write(part) }

@@ -18,10 +18,10 @@ use super::tables::StoreTransaction;
 use super::writer_counts::WriterCounts;
 
 /// Maximum number of jobs that share a commit.
-const BATCH: usize = 64;
+const MAX_BATCH: usize = 64;
 
 /// Maximum number of waiting jobs. Further jobs get an internal error at once instead of a long wait.
-const QUEUE: usize = 8192;
+const QUEUE_CAPACITY: usize = 8192;
 
 /// Submitted job.
 trait Job: Send {
@@ -97,7 +97,7 @@ impl StoreWriter {
         let ordered = start(move |jobs| {
             while let Ok(first) = jobs.recv() {
                 let mut batch = vec![first];
-                while batch.len() < BATCH
+                while batch.len() < MAX_BATCH
                     && let Ok(next) = jobs.try_recv()
                 {
                     batch.push(next);
@@ -124,9 +124,9 @@ impl StoreWriter {
                 }
             }
         };
-        let (ordered, jobs) = sync_channel(QUEUE);
+        let (ordered, jobs) = sync_channel(QUEUE_CAPACITY);
         spawn(work(first, Box::new(move || jobs.recv().ok())))?;
-        let (shared, jobs) = sync_channel(QUEUE);
+        let (shared, jobs) = sync_channel(QUEUE_CAPACITY);
         let jobs = Arc::new(Mutex::new(jobs));
         for connection in others {
             let jobs = Arc::clone(&jobs);
@@ -160,6 +160,7 @@ impl StoreWriter {
         self.queue(&self.ordered, job, done)
     }
 
+    /// Adds a job to a queue without waiting.
     fn queue<T: Send + 'static>(
         &self,
         queue: &Queue,
@@ -188,7 +189,7 @@ type Next = Option<Box<dyn Job>>;
 fn start(
     run: impl FnOnce(&Receiver<Box<dyn Job>>) + Send + 'static,
 ) -> Result<Queue, InternalError> {
-    let (queue, jobs) = sync_channel(QUEUE);
+    let (queue, jobs) = sync_channel(QUEUE_CAPACITY);
     spawn(move || run(&jobs))?;
     Ok(queue)
 }
@@ -201,6 +202,7 @@ fn spawn(run: impl FnOnce() + Send + 'static) -> Result<(), InternalError> {
         .map_err(InternalError::on("starting the store's writer"))
 }
 
+/// Commits a batch of jobs and reports the outcome to each.
 fn perform(
     connection: &Connection,
     health: &StoreHealth,
@@ -221,6 +223,7 @@ fn perform(
     }
 }
 
+/// Runs the jobs of a batch and commits them.
 fn commit(
     connection: &Connection,
     health: &StoreHealth,

@@ -38,6 +38,7 @@ impl WriterCounts {
         }
     }
 
+    /// Registers the metrics.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register("store_queue", "Jobs that wait to be written", self.queued.clone());
         registry.register("store_jobs", "Jobs that were written", self.jobs.clone());

@@ -57,29 +57,29 @@ struct OneDatabase {
 }
 
 /// Says something to the server. Where there is none, the test has said that it does without.
-fn say(database: &str, sql: &str) -> bool {
+fn execute(database: &str, sql: &str) -> bool {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let said = runtime.block_on(async {
+    let result = runtime.block_on(async {
         let config = format!("postgres://postgres@127.0.0.1:5432/{database}?connect_timeout=5");
         let (client, connection) = tokio_postgres::connect(&config, NoTls).await?;
         let connection = tokio::spawn(connection);
-        let said = client.simple_query(sql).await;
+        let result = client.simple_query(sql).await;
         drop(client);
         let _ = connection.await;
-        said.map(drop)
+        result.map(drop)
     });
-    if said.is_err() {
+    if result.is_err() {
         beside::without("a PostgreSQL on this machine");
     }
-    said.is_ok()
+    result.is_ok()
 }
 
 impl OneDatabase {
     /// Creates the database; `None` without a server.
     fn create() -> Option<Self> {
         let name = format!("tradepost_agents_{}", std::process::id());
-        let is_made = say("postgres", &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
-            && say("postgres", &format!("CREATE DATABASE {name}"));
+        let is_made = execute("postgres", &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+            && execute("postgres", &format!("CREATE DATABASE {name}"));
         is_made.then_some(Self { name })
     }
 
@@ -93,7 +93,7 @@ impl StoreUnderTest for OneDatabase {
     fn open(&self) -> Arc<dyn TaskLog> {
         let store = self.connect();
         // Checks follow each other, and each store that they ask for is dropped before the next.
-        assert!(say(&self.name, "TRUNCATE tasks, secrets CASCADE"));
+        assert!(execute(&self.name, "TRUNCATE tasks, secrets CASCADE"));
         store
     }
 
@@ -105,7 +105,7 @@ impl StoreUnderTest for OneDatabase {
 
 impl Drop for OneDatabase {
     fn drop(&mut self) {
-        say("postgres", &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+        execute("postgres", &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
     }
 }
 

@@ -40,8 +40,8 @@ pub(crate) struct Conformance {
     /// Its tasks.
     pub(crate) service: TaskService,
     egress: Egress,
-    /// Lets callers in: those with an API key under its name or a token of the kit, and where the
-    /// profile permits it everybody else as nobody.
+    /// Accepts callers with an API key or a token of the kit, and anonymous ones where the profile
+    /// permits it.
     auth: Authenticator,
 }
 
@@ -56,12 +56,12 @@ impl Conformance {
     pub(crate) fn open(
         profile: Profile,
         log: Arc<dyn TaskLog>,
-        means: &AuthDeps,
+        deps: &AuthDeps,
         base_url: &str,
     ) -> Result<Self, InternalError> {
-        let clock = means.clock.clone();
+        let clock = deps.clock.clone();
         let card = publish(profile, base_url, &clock);
-        let auth = Authenticator::open(Self::ID, policy(profile), means)?.with_tokens(tokens());
+        let auth = Authenticator::open(Self::ID, policy(profile), deps)?.with_tokens(tokens());
         let base_url = base_url.to_owned();
         let egress = Egress::new(Resolver::system(), false);
         let service = TaskService::open(log, clock, Self::ID)?.calling(egress.clone());
@@ -132,7 +132,7 @@ impl Conformance {
         self.service.answer(incoming, |message, task| Ok(scenario::plan(message, task))).await
     }
 
-    /// The card for a caller that has said who it is; the gate has seen to that.
+    /// Returns the card for an authenticated caller; the authenticator has refused others.
     fn extended_card(&self, caller: &Principal) -> Result<AgentAnswer, TaskError> {
         let missing = |code: A2aCode| Err(A2aRefusal::new(code, code.title()).into());
         match self.profile.extended_card() {
@@ -192,7 +192,7 @@ fn check_output_modes(send: &SendMessage) -> Result<(), A2aRefusal> {
     Ok(())
 }
 
-/// Who has an API key is somebody, and everybody else is nobody in particular.
+/// Returns the settings: API keys identify callers, and a profile may require a credential.
 fn policy(profile: Profile) -> AuthSettings {
     AuthSettings {
         required: profile.requires_credential(),
@@ -201,8 +201,7 @@ fn policy(profile: Profile) -> AuthSettings {
     }
 }
 
-/// The credentials that the kit's successor sends: everybody knows them, and what they open is
-/// this agent alone.
+/// Returns the tokens that the kit's successor sends. They are public, and valid for this agent alone.
 fn tokens() -> Vec<(&'static str, Principal)> {
     let caller = |name: &str, scopes| Principal { name: name.to_owned(), scopes };
     vec![

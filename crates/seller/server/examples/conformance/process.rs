@@ -27,7 +27,7 @@ use tradepost_server::tasks::log::TaskLog;
 
 use super::{Conformance, Profile};
 
-/// How often the agent looks for what others have changed.
+/// Interval at which the agent is refreshed with the changes of other processes.
 const REFRESH: Duration = Duration::from_secs(1);
 
 /// The agent that the official conformance kits of A2A are run against.
@@ -60,16 +60,16 @@ impl Arguments {
     fn agent(
         &self,
         log: Arc<dyn TaskLog>,
-        means: &AuthDeps,
+        deps: &AuthDeps,
         base_url: &str,
     ) -> Result<Conformance, Box<dyn Error>> {
         let egress = Egress::new(Resolver::system(), self.push_allow_loopback);
-        let mut agent = Conformance::open(self.profile, log, means, base_url)?.calling(egress);
+        let mut agent = Conformance::open(self.profile, log, deps, base_url)?.calling(egress);
         if self.lenient {
             agent = agent.lenient();
         }
         if let Some(file) = &self.signing_key {
-            agent = agent.signed(SigningKey::load(file, None)?, means.clock.now())?;
+            agent = agent.signed(SigningKey::load(file, None)?, deps.clock.now())?;
         }
         Ok(agent)
     }
@@ -81,7 +81,7 @@ impl Arguments {
     }
 }
 
-/// Where everything is kept.
+/// Storage of tasks and keys, and its health.
 pub(crate) struct Kept {
     tasks: Arc<dyn TaskLog>,
     keys: Arc<dyn KeyLookup>,
@@ -89,7 +89,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// In one place.
+    /// Uses one store for all of them.
     pub(crate) fn on(store: impl TaskLog + KeyLookup + Health + 'static) -> Self {
         let store = Arc::new(store);
         Self { tasks: Arc::clone(&store) as _, keys: Arc::clone(&store) as _, health: store }
@@ -100,20 +100,20 @@ impl Kept {
 ///
 /// # Errors
 /// When it cannot begin.
-pub(crate) async fn run(arguments: Arguments, kept: Kept) -> Result<(), Box<dyn Error>> {
+pub(crate) async fn run(arguments: Arguments, stores: Kept) -> Result<(), Box<dyn Error>> {
     tracing_subscriber::fmt().with_writer(io::stderr).init();
     // Before anything that takes time, because until then the signal would end the process.
     let stop = stop_signal()?;
     let listener = TcpListener::bind(arguments.listen).await?;
     let base_url = format!("http://{}", listener.local_addr()?);
     let clock = Clock::system();
-    let means = AuthDeps::offline(kept.keys, clock.clone());
-    let agent = arguments.agent(kept.tasks, &means, &base_url)?;
+    let deps = AuthDeps::offline(stores.keys, clock.clone());
+    let agent = arguments.agent(stores.tasks, &deps, &base_url)?;
     let outbox = agent.outbox(arguments.settings()?, ClockAndRandom::system());
     let agent: SharedAgent = Arc::new(agent);
     tokio::spawn(keep_fresh(Arc::clone(&agent)));
     let registry =
-        AgentRegistry::new(http::HttpSettings::default(), clock, kept.health, vec![agent]);
+        AgentRegistry::new(http::HttpSettings::default(), clock, stores.health, vec![agent]);
     let grace = registry.settings.shutdown_grace;
     // Dropped when deliveries are to stop.
     let (stop_deliveries, stopped) = watch::channel(());

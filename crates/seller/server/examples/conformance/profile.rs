@@ -19,18 +19,18 @@ pub(crate) enum Profile {
     Unset,
 }
 
-/// Whether there is a card for authenticated callers (A2A §3.3.4).
+/// State of the card for authenticated callers (A2A §3.3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExtendedCard {
     /// The public card declares none.
     Off,
-    /// The public card declares one, and nobody has set it up.
+    /// The public card declares one, which is not configured.
     Unset,
     /// There is one.
     Set,
 }
 
-/// What a profile turns on.
+/// Features of a profile.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     streaming: bool,
@@ -42,7 +42,7 @@ struct Row {
 
 impl Profile {
     const fn row(self) -> Row {
-        const NOTHING: Row = Row {
+        const NONE: Row = Row {
             streaming: false,
             push: false,
             extended_card: ExtendedCard::Off,
@@ -50,18 +50,18 @@ impl Profile {
             requires_credential: false,
         };
         const EVERYTHING: Row =
-            Row { streaming: true, push: true, extended_card: ExtendedCard::Set, ..NOTHING };
+            Row { streaming: true, push: true, extended_card: ExtendedCard::Set, ..NONE };
         match self {
-            Self::Streaming => Row { streaming: true, ..NOTHING },
+            Self::Streaming => Row { streaming: true, ..NONE },
             Self::Push => EVERYTHING,
-            Self::Plain => NOTHING,
-            Self::Strict => Row { requires_extension: true, ..NOTHING },
+            Self::Plain => NONE,
+            Self::Strict => Row { requires_extension: true, ..NONE },
             Self::Secured => Row { requires_credential: true, ..EVERYTHING },
-            Self::Unset => Row { extended_card: ExtendedCard::Unset, ..NOTHING },
+            Self::Unset => Row { extended_card: ExtendedCard::Unset, ..NONE },
         }
     }
 
-    /// Whether the agent can. Its card says the same.
+    /// Returns true when the agent has a capability, as its card declares.
     pub(crate) const fn has(self, capability: Capability) -> bool {
         let row = self.row();
         match capability {

@@ -8,11 +8,11 @@ use tradepost_server::a2a::{Artifact, Content, Message, Part, Task, TaskState};
 use tradepost_server::fault::InternalError;
 use tradepost_server::tasks::{MessagePlan, TaskEnded, TaskProgress};
 
-/// How long the kit's long task works: twice its own patience.
-const LONG: Duration = Duration::from_secs(4);
+/// Duration of the kit's long task: twice the kit's timeout.
+const LONG_WORK_TIME: Duration = Duration::from_secs(4);
 
-/// How long a task works that is there to be canceled.
-const PATIENT: Duration = Duration::from_secs(600);
+/// Duration of a task that waits to be canceled.
+const CANCELABLE_WORK_TIME: Duration = Duration::from_secs(600);
 
 /// What is to be done about a message, with the task that it continues.
 pub(crate) fn plan(message: &Message, task: Option<&Task>) -> MessagePlan {
@@ -25,8 +25,8 @@ pub(crate) fn plan(message: &Message, task: Option<&Task>) -> MessagePlan {
     }))
 }
 
-/// What a message means. One that continues a task and names no scenario of its own: a task of
-/// several turns ends when it hears that it is done, and any other does with its answer.
+/// Returns the scenario of a message. A message that continues a task and names none completes it; a
+/// task of several turns is completed only by a message that begins with `done`.
 fn scenario(message: &Message, task: Option<&Task>) -> Scenario {
     if let Some(scenario) = named(message) {
         return scenario;
@@ -39,7 +39,7 @@ fn scenario(message: &Message, task: Option<&Task>) -> Scenario {
     }
 }
 
-/// What the kits ask for, by prefix; a longer one stands before the shorter one it begins with.
+/// Behaviour that the kits ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scenario {
     Message,
@@ -59,7 +59,7 @@ enum Scenario {
     Flood(u32),
 }
 
-/// What a scenario's artifact is.
+/// Artifact of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Product {
     Text(&'static str),
@@ -69,6 +69,7 @@ enum Product {
     Chunks,
 }
 
+/// Scenarios by prefix; a longer prefix precedes the shorter one it begins with.
 const SCENARIOS: &[(&str, Scenario)] = &[
     ("tck-complete-task", Scenario::Complete(None)),
     ("tck-message-response", Scenario::Message),
@@ -80,9 +81,9 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("tradepost-panic", Scenario::Panic),
     ("tradepost-flood-500", Scenario::Flood(500)),
     ("tradepost-flood-40000", Scenario::Flood(40_000)),
-    ("tck-long-running", Scenario::Work(LONG, Some(Product::Text("Long task result")))),
-    ("test-resubscribe-message-id", Scenario::Work(LONG, None)),
-    ("tck-cancel", Scenario::Work(PATIENT, None)),
+    ("tck-long-running", Scenario::Work(LONG_WORK_TIME, Some(Product::Text("Long task result")))),
+    ("test-resubscribe-message-id", Scenario::Work(LONG_WORK_TIME, None)),
+    ("tck-cancel", Scenario::Work(CANCELABLE_WORK_TIME, None)),
     ("tck-artifact-file-url", Scenario::Complete(Some(Product::FileUrl))),
     ("tck-artifact-file", Scenario::Complete(Some(Product::File))),
     ("tck-artifact-data", Scenario::Complete(Some(Product::Data))),
@@ -117,7 +118,7 @@ fn named(message: &Message) -> Option<Scenario> {
 async fn work(scenario: Scenario, progress: &TaskProgress) -> Result<(), InternalError> {
     use TaskState::{AuthRequired, InputRequired, Rejected, Working};
     const HELLO: Option<&str> = Some("Hello from TCK");
-    // That the task was canceled meanwhile is nobody's fault.
+    // A task that was canceled meanwhile is no error.
     let _: Result<(), TaskEnded> = match scenario {
         Scenario::Message => Ok(()),
         Scenario::InputRequired | Scenario::MultiTurn => {

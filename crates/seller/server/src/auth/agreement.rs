@@ -122,6 +122,7 @@ pub fn check_card(card: &PublishedCard, auth: &Authenticator) -> Result<(), Card
     Err(CardDisagreements { agent_id: auth.agent_id().to_owned(), differences })
 }
 
+/// Lists the differences between a card's security and an authenticator.
 fn differences(card: &Value, auth: &Authenticator) -> Vec<CardDisagreement> {
     let accepted: BTreeSet<String> = auth
         .schemes()

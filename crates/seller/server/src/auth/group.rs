@@ -38,8 +38,8 @@ impl Authenticator {
             jwt: None,
             certificates: policies().flat_map(|policy| policy.certificates.clone()).collect(),
         };
-        let means = AuthDeps::offline(Arc::new(key::NoKeys), clock);
-        let open = Self::open(agent_id, policy, &means);
+        let deps = AuthDeps::offline(Arc::new(key::NoKeys), clock);
+        let open = Self::open(agent_id, policy, &deps);
         let open = open.unwrap_or_else(|_| unreachable!("without tokens there is no file to read"));
         Self { group, ..open }
     }
@@ -135,11 +135,11 @@ mod tests {
     async fn guesses_beyond_the_failure_limit_are_not_looked_up() {
         const MEMBERS: usize = 5;
         let keys = Arc::new(CountedKeys::default());
-        let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
-        let means = AuthDeps::offline(Arc::clone(&keys) as _, clock.clone());
+        let (clock, manual_clock) = Clock::manual(Timestamp::UNIX_EPOCH);
+        let deps = AuthDeps::offline(Arc::clone(&keys) as _, clock.clone());
         let member = |id: usize| {
             let policy = AuthSettings { api_keys: true, ..AuthSettings::default() };
-            let auth = Authenticator::open(&format!("dealer{id}"), policy, &means).unwrap();
+            let auth = Authenticator::open(&format!("dealer{id}"), policy, &deps).unwrap();
             Arc::new(Member(auth)) as Arc<dyn GroupMember>
         };
         let group = Authenticator::of_group("(all)", (0..MEMBERS).map(member).collect(), clock);
@@ -157,7 +157,7 @@ mod tests {
         }
         let looked = || keys.0.load(Ordering::Relaxed);
         assert_eq!(looked(), (allowed + 1) * MEMBERS, "only the first refusal was looked up");
-        hand.advance(FAILURES.window);
+        manual_clock.advance(FAILURES.window);
         assert!(matches!(guess().await, AuthRefusal::Invalid { .. }));
         assert_eq!(looked(), (allowed + 2) * MEMBERS);
     }

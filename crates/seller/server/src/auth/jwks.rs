@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::fault::InternalError;
 
 /// Time for which fetched keys count as current, so that withdrawn keys expire.
-const FRESH: Duration = Duration::from_mins(60);
+const FRESH_TIME: Duration = Duration::from_mins(60);
 
 /// Minimum time between two fetches.
 const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(30);
 /// Terms of fetched keys. They are used until the issuer can be reached again, because without them each of its
 /// callers would be refused.
 const TERMS: StaleTerms = StaleTerms {
-    fresh_for: FRESH,
+    fresh_for: FRESH_TIME,
     usable_for: Duration::MAX,
     pace: MIN_FETCH_INTERVAL,
     waits: Backoff::constant(MIN_FETCH_INTERVAL),
@@ -125,10 +125,10 @@ impl IssuerKeys {
     ///
     /// # Errors
     /// When the file cannot be read or is not a key set.
-    pub fn open(source: &KeySource, means: &AuthDeps) -> Result<Self, InternalError> {
+    pub fn open(source: &KeySource, deps: &AuthDeps) -> Result<Self, InternalError> {
         match source {
             KeySource::File(path) => FileKeys::open(path).map(Self::File),
-            KeySource::Url(url) => WebKeys::open(url, means).map(Box::new).map(Self::Web),
+            KeySource::Url(url) => WebKeys::open(url, deps).map(Box::new).map(Self::Web),
         }
     }
 
@@ -187,12 +187,12 @@ impl FileKeys {
 }
 
 impl WebKeys {
-    fn open(url: &str, means: &AuthDeps) -> Result<Self, InternalError> {
+    fn open(url: &str, deps: &AuthDeps) -> Result<Self, InternalError> {
         let url = Url::parse(url).map_err(InternalError::on("reading jwks_url"))?;
-        let web = Arc::clone(&means.web);
+        let web = Arc::clone(&deps.web);
         let held = RwLock::new(StaleValue::new(TERMS));
         let fetching = tokio::sync::Mutex::default();
-        Ok(Self { url, web, clock: means.clock.clone(), held, fetching })
+        Ok(Self { url, web, clock: deps.clock.clone(), held, fetching })
     }
 
     fn held(&self) -> RwLockReadGuard<'_, FetchedKeys> {
@@ -203,6 +203,7 @@ impl WebKeys {
         self.held.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the issuer's keys, fetching them when they are stale or lack the key `id`.
     async fn find(&self, id: Option<&str>) -> Result<Arc<[IssuerKey]>, InternalError> {
         let now = self.clock.elapsed();
         let has = |keys: &Arc<[IssuerKey]>| {
@@ -228,6 +229,7 @@ impl WebKeys {
         })
     }
 
+    /// Fetches the keys, unless the last fetch was just now.
     async fn attempt(&self, now: Duration) {
         if !self.claim(now) {
             return;

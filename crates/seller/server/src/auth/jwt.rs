@@ -24,8 +24,8 @@ impl Verifier {
     ///
     /// # Errors
     /// When the file with the keys cannot be read.
-    pub fn open(policy: JwtSettings, means: &AuthDeps) -> Result<Self, InternalError> {
-        let keys = IssuerKeys::open(&policy.keys, means)?;
+    pub fn open(policy: JwtSettings, deps: &AuthDeps) -> Result<Self, InternalError> {
+        let keys = IssuerKeys::open(&policy.keys, deps)?;
         Ok(Self { policy, keys })
     }
 

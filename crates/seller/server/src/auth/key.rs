@@ -159,8 +159,8 @@ pub(super) fn authenticate(
     let record = keys.find(agent_id, id).map_err(AuthRefusal::unavailable)?;
     let hash = hash(text);
     // An unknown id costs the same work.
-    let kept = record.as_ref().map_or([0; 32], |record| record.hash);
-    let right = bool::from(hash.ct_eq(&kept));
+    let stored_hash = record.as_ref().map_or([0; 32], |record| record.hash);
+    let right = bool::from(hash.ct_eq(&stored_hash));
     let Some(record) = record else {
         return Err(AuthRefusal::Invalid { reason: "unknown key" });
     };

@@ -20,7 +20,7 @@ const MAX_AGE: Duration = Duration::from_mins(5);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Maximum number of cached keys.
-const MOST: usize = 10_000;
+const MAX_KEYS: usize = 10_000;
 
 /// Cache in front of a key store.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ type KeyName = (String, String);
 type KeyCache = StaleCache<KeyName, ApiKey>;
 
 fn key_cache() -> KeyCache {
-    StaleCache::new(MOST, MAX_AGE, Backoff::constant(RETRY_INTERVAL))
+    StaleCache::new(MAX_KEYS, MAX_AGE, Backoff::constant(RETRY_INTERVAL))
 }
 
 fn usable(known: &mut KeyCache, name: &KeyName, now: Duration) -> Option<ApiKey> {
@@ -112,16 +112,16 @@ mod tests {
 
     /// A key store with one key, which can be made unavailable.
     #[derive(Debug, Default)]
-    struct Far {
-        is_away: AtomicBool,
+    struct UnreliableKeys {
+        is_unavailable: AtomicBool,
         is_revoked: AtomicBool,
-        asked: AtomicUsize,
+        lookups: AtomicUsize,
     }
 
-    impl KeyLookup for Far {
+    impl KeyLookup for UnreliableKeys {
         fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
-            self.asked.fetch_add(1, Ordering::SeqCst);
-            if self.is_away.load(Ordering::SeqCst) {
+            self.lookups.fetch_add(1, Ordering::SeqCst);
+            if self.is_unavailable.load(Ordering::SeqCst) {
                 return Err(InternalError::new("looking a key up", "nobody answers").transient());
             }
             let at = Timestamp::UNIX_EPOCH;
@@ -143,35 +143,36 @@ mod tests {
 
     #[test]
     fn known_callers_go_on_for_a_while_others_do_not() {
-        let far = Arc::new(Far::default());
-        let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
-        let keys = KnownKeys::new(Arc::clone(&far) as _, clock);
+        let key_store = Arc::new(UnreliableKeys::default());
+        let (clock, manual_clock) = Clock::manual(Timestamp::UNIX_EPOCH);
+        let keys = KnownKeys::new(Arc::clone(&key_store) as _, clock);
         let find = |id: &str| keys.find("shop", id).map(|key| key.is_some());
-        let away = |is_away| far.is_away.store(is_away, Ordering::SeqCst);
-        let asked = || far.asked.swap(0, Ordering::SeqCst);
+        let set_unavailable =
+            |is_unavailable| key_store.is_unavailable.store(is_unavailable, Ordering::SeqCst);
+        let lookups = || key_store.lookups.swap(0, Ordering::SeqCst);
         assert!(matches!((find("one"), find("two")), (Ok(true), Ok(false))));
-        assert_eq!(asked(), 2, "as long as it can be asked, it is asked each time");
+        assert_eq!(lookups(), 2, "as long as it can be asked, it is asked each time");
 
-        away(true);
+        set_unavailable(true);
         for _ in 0..10 {
             assert!(find("one").unwrap());
         }
-        assert_eq!(asked(), 1, "one tries, and the others do not wait");
+        assert_eq!(lookups(), 1, "one tries, and the others do not wait");
         assert!(find("two").unwrap_err().is_transient(), "we cannot tell");
         assert!(keys.find("other shop", "one").unwrap_err().is_transient());
-        hand.advance(SignedDuration::from_secs(2));
-        let _ = asked();
+        manual_clock.advance(SignedDuration::from_secs(2));
+        let _ = lookups();
         assert!(find("one").unwrap() && find("one").unwrap());
-        assert_eq!(asked(), 1);
-        hand.advance(SignedDuration::from_mins(5));
+        assert_eq!(lookups(), 1);
+        manual_clock.advance(SignedDuration::from_mins(5));
         assert!(find("one").unwrap_err().is_transient(), "it was looked up too long ago");
 
-        away(false);
-        far.is_revoked.store(true, Ordering::SeqCst);
-        hand.advance(SignedDuration::from_secs(1));
+        set_unavailable(false);
+        key_store.is_revoked.store(true, Ordering::SeqCst);
+        manual_clock.advance(SignedDuration::from_secs(1));
         let key = keys.find("shop", "one").unwrap().unwrap();
         assert!(key.revoked_at.is_some(), "what happened meanwhile holds as soon as it is heard");
-        away(true);
+        set_unavailable(true);
         let key = keys.find("shop", "one").unwrap().unwrap();
         assert!(key.revoked_at.is_some(), "and stays so");
     }
@@ -179,11 +180,12 @@ mod tests {
     #[test]
     fn what_is_remembered_is_bounded() {
         let mut known = key_cache();
-        let far = Far::default();
-        let key = far.find("shop", "one").unwrap().unwrap();
+        let key_store = UnreliableKeys::default();
+        let key = key_store.find("shop", "one").unwrap().unwrap();
         let name = |number: usize| ("shop".to_owned(), number.to_string());
-        (0..MOST + 5).for_each(|number| known.insert(name(number), key.clone(), Duration::ZERO));
-        assert_eq!(known.len(), MOST);
+        (0..MAX_KEYS + 5)
+            .for_each(|number| known.insert(name(number), key.clone(), Duration::ZERO));
+        assert_eq!(known.len(), MAX_KEYS);
         assert!(known.usable(&name(4), Duration::ZERO).is_none(), "who came first goes first");
         assert!(known.usable(&name(5), Duration::ZERO).is_some());
         assert!(known.usable(&name(5), MAX_AGE).is_none());

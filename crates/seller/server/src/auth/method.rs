@@ -113,7 +113,7 @@ pub trait AuthMethod: fmt::Debug + Send + Sync {
     fn challenge(&self, realm: &str, error: Option<&str>) -> String;
 }
 
-/// Keeps the refusal that says the most: that nobody could find out comes before that a credential is wrong.
+/// Returns the more specific of two refusals; a check that was unavailable comes before a wrong credential.
 pub(super) fn stronger(one: AuthRefusal, other: AuthRefusal) -> AuthRefusal {
     let rank = |refusal: &AuthRefusal| match refusal {
         AuthRefusal::Unavailable(_) => 3,
@@ -124,7 +124,7 @@ pub(super) fn stronger(one: AuthRefusal, other: AuthRefusal) -> AuthRefusal {
     if rank(&other) > rank(&one) { other } else { one }
 }
 
-/// Keeps the refusal that says the most of all so far.
+/// Returns the most specific refusal so far.
 pub(super) fn strongest(earlier: Option<AuthRefusal>, other: AuthRefusal) -> AuthRefusal {
     match earlier {
         Some(earlier) => stronger(earlier, other),

@@ -10,7 +10,7 @@ use super::Egress;
 use crate::fault::InternalError;
 
 /// Maximum idle time of a connection.
-const IDLE: Duration = Duration::from_secs(30);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Creates a client for addresses with TLS, or for those without. It follows no redirects and sends
 /// each request once; a request takes at most `timeout`.
@@ -41,6 +41,7 @@ pub fn trusting(
     finish(base(timeout), secure, roots)
 }
 
+/// Creates a builder without redirects, retries and proxies.
 fn base(timeout: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
@@ -52,12 +53,13 @@ fn base(timeout: Duration) -> ClientBuilder {
         .http1_only()
         // A proxy would resolve the name itself.
         .no_proxy()
-        .pool_idle_timeout(IDLE)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_max_idle_per_host(2)
         .timeout(timeout)
         .connect_timeout(timeout)
 }
 
+/// Builds the client; a secure one accepts only `https`.
 fn finish(
     builder: ClientBuilder,
     secure: bool,

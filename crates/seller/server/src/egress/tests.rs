@@ -131,7 +131,7 @@ fn p_04_what_may_be_called_and_what_not() {
         assert_eq!(judge(false, text).as_deref(), Ok(host), "{text}");
         assert_eq!(judge(true, text).as_deref(), Ok(host), "{text}");
     }
-    for (text, objection) in [
+    for (text, refusal) in [
         ("", SHAPE),
         ("/hook", SHAPE),
         ("buyer.example.com", SHAPE),
@@ -202,8 +202,8 @@ fn p_04_what_may_be_called_and_what_not() {
         ("https://8.8.8.256/", HOST),
         ("https://8.8.8.8.8/", HOST),
     ] {
-        assert_eq!(judge(false, text), Err(objection), "{text}");
-        assert_eq!(judge(true, text), Err(objection), "with the switch: {text}");
+        assert_eq!(judge(false, text), Err(refusal), "{text}");
+        assert_eq!(judge(true, text), Err(refusal), "with the switch: {text}");
     }
     let long = format!("https://buyer.example.com/{}", "a".repeat(LONGEST));
     assert_eq!(judge(false, &long), Err(SHAPE));
@@ -222,7 +222,7 @@ fn p_04_the_development_switch_opens_this_machine_alone() {
         assert_eq!(judge(false, text), Err(LITERAL), "{text}");
         assert!(judge(true, text).is_ok(), "{text}");
     }
-    for (text, objection) in [
+    for (text, refusal) in [
         ("http://localhost./", LITERAL),
         ("http://a.localhost/", LITERAL),
         ("http://0.0.0.0:4000/", LITERAL),
@@ -233,7 +233,7 @@ fn p_04_the_development_switch_opens_this_machine_alone() {
         ("http://2130706433/", HOST),
         ("http://buyer.example.com/", SCHEME),
     ] {
-        assert_eq!(judge(true, text), Err(objection), "{text}");
+        assert_eq!(judge(true, text), Err(refusal), "{text}");
     }
 }
 
@@ -304,7 +304,7 @@ proptest! {
         let address = Ipv4Addr::from_bits(bits);
         let [a, b, c, d] = address.octets();
         let low = u32::from(c) << 8 | u32::from(d);
-        let odd = match form {
+        let spelling = match form {
             0 => bits.to_string(),
             1 => format!("0x{bits:x}"),
             2 => format!("{a}.{b}.{low}"),
@@ -314,7 +314,7 @@ proptest! {
             _ => format!("%3{}{address}", a % 10),
         };
         let url = |host: String| format!("https://{host}/");
-        prop_assert!(judge(true, &url(odd)).is_err());
+        prop_assert!(judge(true, &url(spelling)).is_err());
         prop_assert_eq!(judge(false, &url(address.to_string())).is_ok(), is_public(address.into()));
         for mapped in [
             address.to_ipv6_mapped(),

@@ -214,13 +214,13 @@ pub(super) fn written(
     after: &'static str,
 ) -> Response {
     /// Size in bytes from which copying costs more than sending the pieces separately.
-    const LONG: usize = 4 * 1024;
+    const MIN_CHUNKED_LENGTH: usize = 4 * 1024;
     let SerializedResponse { json, extension, .. } = written;
     let mut pieces = vec![before.into()];
     pieces.extend(json);
     pieces.push(Bytes::from_static(after.as_bytes()));
     let length: usize = pieces.iter().map(Bytes::len).sum();
-    let body = if length > LONG { in_pieces(pieces) } else { pieces.concat().into() };
+    let body = if length > MIN_CHUNKED_LENGTH { in_pieces(pieces) } else { pieces.concat().into() };
     let mut response = json_response(StatusCode::OK, body);
     let uri = HeaderValue::from_static(extension);
     response.headers_mut().insert(EXTENSIONS, uri);

@@ -16,6 +16,7 @@ use crate::registry::AgentRegistry;
 /// Time for which a client need not ask again.
 pub(super) const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
+/// Answers with the card of the host's agent.
 pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let host = host(request.uri(), request.headers());
     let Some(agent) = registry.agent(host) else {
@@ -47,7 +48,7 @@ pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Req
 /// §13.2.2).
 fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool {
     if headers.contains_key(header::IF_NONE_MATCH) {
-        return names_tag(headers, etag);
+        return matches_etag(headers, etag);
     }
     let since = headers
         .get(header::IF_MODIFIED_SINCE)
@@ -58,7 +59,7 @@ fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool
 }
 
 /// Returns true when `If-None-Match` contains a tag.
-pub(super) fn names_tag(headers: &HeaderMap, etag: &str) -> bool {
+pub(super) fn matches_etag(headers: &HeaderMap, etag: &str) -> bool {
     let known = headers.get_all(header::IF_NONE_MATCH).iter();
     known.filter_map(|value| value.to_str().ok()).any(|list| {
         list.split(',').map(str::trim).any(|tag| {

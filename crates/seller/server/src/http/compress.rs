@@ -22,7 +22,7 @@ use flate2::write::GzEncoder;
 use http_body_util::BodyExt as _;
 
 /// Minimum size in bytes; a smaller answer fits into one packet.
-const WORTH: u64 = 1_024;
+const MIN_SIZE: u64 = 1_024;
 
 /// Marks an answer that must not be compressed.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ fn is_worth_it(response: &Response) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let text = [&b"application/json"[..], b"application/a2a+json", b"text/html"];
     text.iter().any(|text| kind.starts_with(text))
-        && response.body().size_hint().exact().is_some_and(|size| size >= WORTH)
+        && response.body().size_hint().exact().is_some_and(|size| size >= MIN_SIZE)
         && !headers.contains_key(header::CONTENT_ENCODING)
         && response.extensions().get::<NoCompression>().is_none()
 }

@@ -42,6 +42,7 @@ enum CallerPage {
 }
 
 impl CallerPage {
+    /// Classifies the origin of a request.
     fn from_headers(registry: &AgentRegistry, headers: &HeaderMap) -> Self {
         // Browsers send one origin; of several none is trusted.
         let mut origins = headers.get_all(header::ORIGIN).iter();

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
-use super::card::{CACHE_CONTROL, names_tag};
+use super::card::{CACHE_CONTROL, matches_etag};
 use super::cors;
 use super::head::host;
 use super::plain::not_found;
@@ -23,6 +23,7 @@ const MEDIA_TYPE: HeaderValue = HeaderValue::from_static(
 const LINK: HeaderValue =
     HeaderValue::from_static("</.well-known/api-catalog>; rel=\"api-catalog\"");
 
+/// Answers with the directory of the agents.
 pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
     if !registry.has_directory(host(request.uri(), request.headers())) {
         return not_found().await;
@@ -37,7 +38,7 @@ pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Req
     let Some((body, etag)) = written.await else {
         return not_found().await;
     };
-    let is_known = names_tag(request.headers(), etag.to_str().unwrap_or_default());
+    let is_known = matches_etag(request.headers(), etag.to_str().unwrap_or_default());
     let headers = [
         (header::CONTENT_TYPE, MEDIA_TYPE),
         (header::CACHE_CONTROL, CACHE_CONTROL),

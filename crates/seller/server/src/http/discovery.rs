@@ -57,6 +57,7 @@ pub(super) async fn resource_metadata(
     answer(&registry, request, DiscoveryDocument::ProtectedResource, "application/json").await
 }
 
+/// Answers with a discovery document of the tools at a host.
 async fn answer(
     registry: &AgentRegistry,
     request: Request,

@@ -66,7 +66,7 @@ pub(super) async fn handle(
             match deadline.limit(answered).await {
                 Some(Ok(logged)) => logged,
                 Some(Err(fault)) => GrpcErrors.internal_error(&**agent, &fault),
-                None => errors::too_late().into_logged_response(),
+                None => errors::deadline_exceeded().into_logged_response(),
             }
         }
         Err(message) => GrpcFailure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message))
@@ -140,6 +140,7 @@ fn respond_not_grpc(parts: &Parts) -> Option<Response> {
     None
 }
 
+/// Answers a call of the gRPC binding.
 async fn answer(
     registry: &AgentRegistry,
     agent: &SharedAgent,

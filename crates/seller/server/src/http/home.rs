@@ -55,6 +55,7 @@ struct DirectoryPage<'c> {
     agents: Vec<DirectoryEntry>,
 }
 
+/// Answers with the home page of the host's agent or directory: HTML for people, JSON for programs.
 pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let host = host(request.uri(), request.headers());
     let is_person = asks_for(request.headers(), "text/html");
@@ -63,7 +64,7 @@ pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Req
         let card = card_of(&**agent);
         let page = HomePage::new(&**agent, &card);
         if is_person {
-            shown(&page)
+            render(&page)
         } else {
             let body = object!({"name": page.name, "card": page.card, "mcp"?: page.mcp});
             json_response(StatusCode::OK, body.to_string())
@@ -78,7 +79,7 @@ pub(super) async fn get(State(registry): State<Arc<AgentRegistry>>, request: Req
             let listed = piece("reading the directory", move || agents.directory().entries());
             let agents = listed.await.unwrap_or_default();
             let description = text(&card, "description");
-            shown(&DirectoryPage { name, description, mcp, directory: DIRECTORY_PATH, agents })
+            render(&DirectoryPage { name, description, mcp, directory: DIRECTORY_PATH, agents })
         } else {
             let body = object!({"name": name, "directory": DIRECTORY_PATH, "mcp": mcp});
             json_response(StatusCode::OK, body.to_string())
@@ -99,7 +100,7 @@ fn card_of(agent: &dyn Agent) -> Value {
 }
 
 /// Answers with a page for people.
-fn shown(page: &impl Template) -> Response {
+fn render(page: &impl Template) -> Response {
     let text = page.render().unwrap_or_else(|_| unreachable!("the page holds texts alone"));
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
@@ -111,6 +112,7 @@ fn shown(page: &impl Template) -> Response {
 }
 
 impl<'c> HomePage<'c> {
+    /// Creates the page of an agent from its card.
     fn new(agent: &'c dyn Agent, card: &'c Value) -> Self {
         let list = |name: &str| card.get(name).and_then(Value::as_array).into_iter().flatten();
         let skills: Vec<_> =

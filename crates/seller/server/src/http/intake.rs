@@ -63,6 +63,7 @@ impl BodyError {
         }
     }
 
+    /// Returns the message for the caller.
     fn message(self) -> String {
         match self {
             Self::TooLarge(limit) => {
@@ -73,8 +74,8 @@ impl BodyError {
                 "encoded bodies are not read here; leave Content-Encoding out".to_owned()
             }
             Self::Broken => "the body ended early".to_owned(),
-            Self::Late(patience) => {
-                format!("the body did not arrive within {} s", patience.as_secs_f64())
+            Self::Late(timeout) => {
+                format!("the body did not arrive within {} s", timeout.as_secs_f64())
             }
             Self::Slow => {
                 format!(
@@ -93,8 +94,8 @@ impl BodyError {
         let refusal = A2aRefusal::new(code, self.message());
         match self {
             Self::TooLarge(limit) => refusal.with("maxBytes", limit.to_string()),
-            Self::Late(patience) => refusal.with("maxSeconds", patience.as_secs_f64().to_string()),
-            Self::NoRoom => refusal.with_wait(Duration::from_secs(SOON.into())),
+            Self::Late(timeout) => refusal.with("maxSeconds", timeout.as_secs_f64().to_string()),
+            Self::NoRoom => refusal.with_wait(Duration::from_secs(NO_ROOM_RETRY_AFTER.into())),
             Self::Slow => refusal.with("minBytesPerSecond", MIN_BYTES_PER_SECOND.to_string()),
             Self::OtherType | Self::Encoded | Self::Broken => refusal,
         }
@@ -111,7 +112,7 @@ impl BodyError {
                 headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
             }
             Self::NoRoom => {
-                headers.insert(header::RETRY_AFTER, SOON.into());
+                headers.insert(header::RETRY_AFTER, NO_ROOM_RETRY_AFTER.into());
             }
             Self::TooLarge(_) | Self::OtherType | Self::Broken | Self::Late(_) | Self::Slow => {}
         }
@@ -131,7 +132,7 @@ impl BodyError {
 pub(super) const MIN_BYTES_PER_SECOND: u64 = 240;
 
 /// Retry-after in seconds when pending bodies use all the memory.
-const SOON: u16 = 2;
+const NO_ROOM_RETRY_AFTER: u16 = 2;
 
 /// Maximum number of bytes and maximum time for reading the rest of a refused body. A client that
 /// is still sending when its connection is closed loses the answer, because unread bytes reset the
@@ -191,7 +192,7 @@ async fn drain(mut body: Body) {
 #[derive(Debug)]
 pub struct BodyReader {
     pending: PendingMemory,
-    patience: Duration,
+    timeout: Duration,
     trust_forwarded_for: bool,
 }
 
@@ -202,7 +203,7 @@ impl BodyReader {
     pub fn new(settings: &HttpSettings, largest: usize) -> Self {
         Self {
             pending: PendingMemory::new(settings.max_pending_bytes, largest),
-            patience: settings.read_timeout,
+            timeout: settings.read_timeout,
             trust_forwarded_for: settings.trust_forwarded_for,
         }
     }
@@ -219,10 +220,11 @@ impl BodyReader {
     ) -> Result<FullBody<'_>, BodyError> {
         let address = address_of(self.trust_forwarded_for, &parts.headers, &parts.extensions);
         let held = self.pending.hold(LimitKey::address(address), None);
-        read_counted(held, self.patience, &parts.headers, body, limit).await
+        read_counted(held, self.timeout, &parts.headers, body, limit).await
     }
 }
 
+/// Reads a body of JSON, up to the maximum size.
 async fn read_json<'d>(
     registry: &'d AgentRegistry,
     parts: &Parts,
@@ -271,7 +273,7 @@ pub async fn collect<'d>(
 /// Reads a body of any type into memory counted by `held`.
 async fn read_counted<'p>(
     mut held: RequestMemory<'p>,
-    patience: Duration,
+    timeout: Duration,
     headers: &HeaderMap,
     body: &mut Body,
     limit: usize,
@@ -283,8 +285,7 @@ async fn read_counted<'p>(
         return Err(BodyError::Encoded);
     }
     let gathered = gather(&mut held, headers, body, limit);
-    let bytes =
-        clock::within(patience, gathered).await.unwrap_or(Err(BodyError::Late(patience)))?;
+    let bytes = clock::within(timeout, gathered).await.unwrap_or(Err(BodyError::Late(timeout)))?;
     Ok(FullBody { bytes, _held: held })
 }
 

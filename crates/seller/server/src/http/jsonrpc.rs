@@ -68,6 +68,7 @@ fn not_taken(agent: &dyn Agent, unread: BodyError) -> ProtocolRefusal {
     refusal
 }
 
+/// Authenticates the caller, parses the body and answers.
 async fn admit(posted: RawRequest<'_>) -> LoggedResponse {
     let RawRequest { registry, agent, parts, bytes } = posted;
     // Authentication comes before parsing, so a refused caller learns nothing about its body, not
@@ -100,6 +101,7 @@ pub async fn answer(
     (response, LogFields { operation: operation.map(Operation::name), ..stamp.by(caller) })
 }
 
+/// Performs a request in the release that the caller names.
 async fn perform(
     posted: RawRequest<'_>,
     caller: &Caller,

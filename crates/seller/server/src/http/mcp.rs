@@ -37,7 +37,7 @@ use crate::tools::{
 
 mod ask;
 
-use ask::HeldCall;
+use ask::PendingCall;
 
 /// Path of the endpoint.
 pub const PATH: &str = "/mcp";
@@ -77,11 +77,11 @@ pub async fn handle(State(registry): State<Arc<AgentRegistry>>, request: Request
     stamped(response, stamp, agent)
 }
 
-/// Session that a request names, and what it says of its client.
+/// Session that a request names, and its contents.
 #[derive(Debug)]
 struct NamedSession<'a> {
     id: &'a str,
-    said: ClientSession,
+    contents: ClientSession,
 }
 
 /// Checks the head of a request before its body is read, and reads its session.
@@ -111,7 +111,7 @@ fn check_head<'a>(
     }
     let session = match (tools.sessions(), parts.headers.get(SESSION)) {
         (Some(sessions), Some(id)) => {
-            let read = |id| Some(NamedSession { id, said: sessions.read(id)? });
+            let read = |id| Some(NamedSession { id, contents: sessions.read(id)? });
             let Some(session) = id.to_str().ok().and_then(read) else {
                 let message = "there is no such session; begin again with initialize";
                 return invalid(StatusCode::NOT_FOUND, message);
@@ -162,6 +162,7 @@ struct CheckedRequest<'a> {
 }
 
 impl<'a> CheckedRequest<'a> {
+    /// Reads the body and answers the message in it.
     async fn take(self, body: Body) -> LoggedResponse {
         let unread = match intake::receive(self.registry, self.parts, body).await {
             Ok(bytes) => return self.answer(&bytes).await,
@@ -169,9 +170,9 @@ impl<'a> CheckedRequest<'a> {
         };
         // A signature over a body with two media types would be ambiguous, so it is checked first.
         if unread == BodyError::OtherType
-            && let Some(Err(turned)) = self.admit(&[], None).await
+            && let Some(Err(rejection)) = self.admit(&[], None).await
         {
-            return RpcErrors(&Id::null()).profile(*turned);
+            return RpcErrors(&Id::null()).profile(*rejection);
         }
         let refusal = unread.refusal();
         let fail = McpError::new(refusal.code, refusal.message);
@@ -191,6 +192,7 @@ impl<'a> CheckedRequest<'a> {
         Some(self.tools.admit(ToolAuth { registry, parts, bytes, request })?.await)
     }
 
+    /// Answers a message: a request, a notification or a reply to a question.
     async fn answer(self, bytes: &[u8]) -> LoggedResponse {
         let message = match jsonrpc::read_incoming(bytes) {
             Ok(RpcIncoming::Message(message)) => message,
@@ -199,9 +201,9 @@ impl<'a> CheckedRequest<'a> {
                 // A signature over a body with duplicate members would be ambiguous, so it is
                 // checked first.
                 if !reject.duplicate_keys.is_empty()
-                    && let Some(Err(turned)) = self.admit(bytes, None).await
+                    && let Some(Err(rejection)) = self.admit(bytes, None).await
                 {
-                    return RpcErrors(&reject.id).profile(*turned);
+                    return RpcErrors(&reject.id).profile(*rejection);
                 }
                 return respond(&McpError::rejected(&reject), &reject.id);
             }
@@ -215,7 +217,7 @@ impl<'a> CheckedRequest<'a> {
         };
         let caller = match self.admit(bytes, Some(&request)).await {
             Some(Ok(caller)) => caller,
-            Some(Err(turned)) => return RpcErrors(&request.id).profile(*turned),
+            Some(Err(rejection)) => return RpcErrors(&request.id).profile(*rejection),
             None => match intake::caller(self.registry, &**self.agent, self.parts).await {
                 Ok(caller) => caller,
                 Err(denied) => {
@@ -292,10 +294,11 @@ impl<'a> CheckedRequest<'a> {
     fn client(self, request: &mcp::McpRequest) -> Option<DeclaredClient> {
         match request.lifecycle {
             Lifecycle::Stateless => DeclaredClient::from_params(request.lifecycle, &request.params),
-            Lifecycle::Handshake => Some(self.session?.said.client.clone()),
+            Lifecycle::Handshake => Some(self.session?.contents.client.clone()),
         }
     }
 
+    /// Calls a tool.
     async fn call(
         self,
         caller: &Caller,
@@ -310,7 +313,7 @@ impl<'a> CheckedRequest<'a> {
         };
         let arguments = request.take_arguments();
         if let Some(session) = self.session_for_form(&request, tool) {
-            let held = HeldCall {
+            let held = PendingCall {
                 registry: Arc::clone(registry),
                 agent: Arc::clone(agent),
                 caller: caller.clone(),
@@ -343,7 +346,8 @@ impl<'a> CheckedRequest<'a> {
     /// Returns the session of a client that can show a form, for a tool that may ask.
     fn session_for_form(self, request: &mcp::McpRequest, tool: &str) -> Option<&'a str> {
         let is_handshake = request.lifecycle == Lifecycle::Handshake;
-        let session = self.session.filter(|session| is_handshake && session.said.shows_forms)?;
+        let session =
+            self.session.filter(|session| is_handshake && session.contents.shows_forms)?;
         let named = self.parts.headers.get_all(header::ACCEPT).iter();
         let mut named = MediaType::listed(named.filter_map(|value| value.to_str().ok()));
         let is_asked =
@@ -383,8 +387,8 @@ fn written(
 
 /// Creates a body of a text, without copying when it has few pieces.
 fn body_of(text: JsonPieces) -> Body {
-    const FEW: RangeInclusive<usize> = 2..=8;
-    if !FEW.contains(&text.count()) {
+    const CHUNKED_PIECES: RangeInclusive<usize> = 2..=8;
+    if !CHUNKED_PIECES.contains(&text.count()) {
         return String::from(text).into();
     }
     answers::in_pieces(text.into_iter().map(Bytes::from_owner).collect())

@@ -235,9 +235,9 @@ fn note(registry: &AgentRegistry, stamp: LogFields, is_written: bool) {
 
 /// Returns the trace of the caller. A repeated header is ignored.
 fn caller_trace(headers: &HeaderMap) -> Option<Trace> {
-    let mut said = headers.get_all(TRACEPARENT).iter();
-    let first = said.next()?;
-    let second = said.next();
+    let mut values = headers.get_all(TRACEPARENT).iter();
+    let first = values.next()?;
+    let second = values.next();
     Trace::read(first.to_str().ok()?).filter(|_| second.is_none())
 }
 
@@ -341,9 +341,9 @@ mod tests {
     }
 
     #[derive(Debug, Default)]
-    struct KeptRefusals(Mutex<Vec<Option<String>>>);
+    struct CollectedRefusals(Mutex<Vec<Option<String>>>);
 
-    impl RefusalSink for KeptRefusals {
+    impl RefusalSink for CollectedRefusals {
         fn note(&self, refused: RefusedRequest) {
             self.0.lock().unwrap().push(refused.error_id);
         }
@@ -357,13 +357,13 @@ mod tests {
         let agent: SharedAgent =
             Arc::new(Plain { card, auth: Authenticator::open_to_all("plain") });
         let registry = AgentRegistry::from_agent(Arc::clone(&agent));
-        let kept = Arc::new(KeptRefusals::default());
-        registry.set_refusal_sink(Arc::clone(&kept) as _);
+        let collected = Arc::new(CollectedRefusals::default());
+        registry.set_refusal_sink(Arc::clone(&collected) as _);
         for too_often in [true, false] {
             let error_id = Some("err_1".to_owned());
             let fields = LogFields { code: "REFUSED", too_often, error_id, ..LogFields::default() };
             record_passed(&registry, &agent, PassedCall { took: Duration::ZERO, fields });
         }
-        assert_eq!(*kept.0.lock().unwrap(), [None, Some("err_1".to_owned())]);
+        assert_eq!(*collected.0.lock().unwrap(), [None, Some("err_1".to_owned())]);
     }
 }

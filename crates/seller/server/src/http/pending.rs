@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::limit::{LimitKey, give_back};
+use crate::limit::{LimitKey, subtract_count};
 
 /// Divisor for the share of one address, and of the requests for one agent among several.
 const SHARES: usize = 4;
@@ -14,11 +14,11 @@ const SHARES: usize = 4;
 pub(crate) struct PendingMemory {
     limit: usize,
     share: usize,
-    kept: Mutex<Kept>,
+    usage: Mutex<MemoryUsage>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct MemoryUsage {
     total: usize,
     /// Ordered, because hashing an address takes longer than finding it among few.
     by_address: BTreeMap<LimitKey, usize>,
@@ -34,7 +34,7 @@ impl PendingMemory {
         const HEAD: usize = 64 * 1024;
         let share = (limit / SHARES).max(largest.saturating_add(HEAD));
         // The largest permitted body always fits, however small the setting.
-        Self { limit: limit.max(share), share, kept: Mutex::default() }
+        Self { limit: limit.max(share), share, usage: Mutex::default() }
     }
 
     /// Starts counting a request from an address, for one agent among several.
@@ -55,17 +55,17 @@ pub(super) struct RequestMemory<'p> {
 impl RequestMemory<'_> {
     /// Counts `more` bytes; `false` when they exceed a limit.
     pub(super) fn grow(&mut self, more: usize) -> bool {
-        let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let Kept { total, by_address, by_agent } = &mut *kept;
+        let mut usage = self.pending.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        let MemoryUsage { total, by_address, by_agent } = &mut *usage;
         let own = by_address.get_mut(&self.address);
         let agents = self.agent.as_ref();
         let agents = agents.map(|agent| (agent, by_agent.get_mut(agent)));
         let limit = self.pending.limit;
         let share = self.pending.share;
-        let fits = |kept: Option<&usize>, limit: usize| {
-            kept.copied().unwrap_or_default().saturating_add(more) <= limit
+        let fits = |used: Option<&usize>, limit: usize| {
+            used.copied().unwrap_or_default().saturating_add(more) <= limit
         };
-        let of_agent = agents.as_ref().and_then(|(_, kept)| kept.as_deref());
+        let of_agent = agents.as_ref().and_then(|(_, used)| used.as_deref());
         if !fits(Some(&*total), limit) || !fits(own.as_deref(), share) || !fits(of_agent, share) {
             return false;
         }
@@ -75,7 +75,7 @@ impl RequestMemory<'_> {
             None => drop(by_address.insert(self.address.clone(), more)),
         }
         match agents {
-            Some((_, Some(kept))) => *kept += more,
+            Some((_, Some(used))) => *used += more,
             Some((agent, None)) => drop(by_agent.insert(agent.clone(), more)),
             None => {}
         }
@@ -86,11 +86,11 @@ impl RequestMemory<'_> {
 
 impl Drop for RequestMemory<'_> {
     fn drop(&mut self) {
-        let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.total -= self.bytes;
-        give_back(&mut kept.by_address, &self.address, self.bytes);
+        let mut usage = self.pending.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        usage.total -= self.bytes;
+        subtract_count(&mut usage.by_address, &self.address, self.bytes);
         if let Some(agent) = &self.agent {
-            give_back(&mut kept.by_agent, agent, self.bytes);
+            subtract_count(&mut usage.by_agent, agent, self.bytes);
         }
     }
 }
@@ -121,19 +121,22 @@ mod tests {
         drop(others);
         assert!(pending.hold(address(9), None).grow(100_000));
         drop(first);
-        assert!(pending.kept.lock().unwrap().by_address.is_empty());
-        assert_eq!(pending.kept.lock().unwrap().total, 0);
+        assert!(pending.usage.lock().unwrap().by_address.is_empty());
+        assert_eq!(pending.usage.lock().unwrap().total, 0);
     }
 
     #[test]
     fn one_agent_has_a_share_whoever_sends() {
         let pending = PendingMemory::new(400_000, 10);
         let hold = |last, agent: &str| pending.hold(address(last), Some(agent.to_owned()));
-        let mut crowd: Vec<_> = (0..10).map(|last| hold(last, "noisy")).collect();
-        assert_eq!(crowd.iter_mut().map(|held| held.grow(20_000)).filter(|fits| *fits).count(), 5);
+        let mut requests: Vec<_> = (0..10).map(|last| hold(last, "noisy")).collect();
+        assert_eq!(
+            requests.iter_mut().map(|held| held.grow(20_000)).filter(|fits| *fits).count(),
+            5
+        );
         assert!(hold(20, "quiet").grow(100_000), "others have their own");
-        drop(crowd);
-        assert!(pending.kept.lock().unwrap().by_agent.is_empty());
+        drop(requests);
+        assert!(pending.usage.lock().unwrap().by_agent.is_empty());
     }
 
     #[test]

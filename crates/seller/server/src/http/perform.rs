@@ -31,7 +31,7 @@ pub(super) async fn perform(
     let resume_after = intake::resume_after(&parts.headers);
     let cancellation = CancellationToken::new();
     // Gives the signal when this future is dropped, which is how a server learns that its caller has gone.
-    let caller_gone = cancellation.clone().drop_guard();
+    let cancel_guard = cancellation.clone().drop_guard();
     let incoming = AgentRequest {
         binding,
         release,
@@ -46,7 +46,7 @@ pub(super) async fn perform(
         metrics: &registry.metrics,
     };
     let outcome = registry.perform(agent, incoming).await;
-    let outcome = watched(outcome, caller_gone);
+    let outcome = hold_guard(outcome, cancel_guard);
     let agent = &**agent;
     let (mut response, stamp) = match outcome {
         AgentOutcome::Profile(refusal) => dialect.profile(*refusal),
@@ -71,13 +71,13 @@ pub(super) async fn perform(
 }
 
 /// Passes the signal that the caller has gone on to an answer that takes longer, and drops it with any other.
-fn watched(mut outcome: AgentOutcome, caller_gone: DropGuard) -> AgentOutcome {
+fn hold_guard(mut outcome: AgentOutcome, cancel_guard: DropGuard) -> AgentOutcome {
     if let AgentOutcome::Answer(answer) = &mut outcome
         && let AgentAnswer::Stream(events) = &mut **answer
     {
-        events.signal_by(caller_gone);
+        events.cancel_on_drop(cancel_guard);
     } else {
-        caller_gone.disarm();
+        cancel_guard.disarm();
     }
     outcome
 }

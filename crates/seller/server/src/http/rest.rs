@@ -77,6 +77,7 @@ fn media_type(headers: &HeaderMap) -> &'static str {
     if asks_for(headers, JSON) && !asks_for(headers, A2A_JSON) { JSON } else { A2A_JSON }
 }
 
+/// Answers a request of the HTTP+JSON binding.
 async fn answer(
     registry: &AgentRegistry,
     agent: &SharedAgent,
@@ -137,6 +138,7 @@ struct RequestFacts<'a> {
     caller: &'a Caller,
 }
 
+/// Builds the request from path, query and body.
 fn read(
     agent: &dyn Agent,
     parts: &Parts,

@@ -178,12 +178,12 @@ impl ConnectionDeps {
         let peer = Peer(address);
         // No request has begun, so nothing is lost when the server stops or another connection
         // needs the place.
-        let shaken = tokio::select! {
+        let tls = tokio::select! {
             _ = stopped.changed() => None,
             () = place.needed() => None,
-            shaken = handshake::shake(stream, peer, &identity, self.protocol.patience) => shaken,
+            tls = handshake::negotiate(stream, peer, &identity, self.protocol.head_timeout) => tls,
         };
-        if let Some((stream, certificate)) = shaken {
+        if let Some((stream, certificate)) = tls {
             let client = ConnectionClient { peer, secure: true, certificate };
             self.protocol.serve(stream, client, self.site, self.refusals, place, stopped).await;
         }

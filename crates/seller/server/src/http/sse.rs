@@ -13,7 +13,7 @@ use crate::panics;
 use crate::tasks::{StreamItem, TaskStream};
 
 /// Time of silence after which a comment keeps the connection open.
-const SILENCE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Writer of stream events in the format of a binding.
 pub(super) trait SseFrame: Send + 'static {
@@ -29,7 +29,7 @@ pub(super) fn task_events(events: TaskStream, frame: impl SseFrame) -> Response 
         let (mut events, frame) = state?;
         // Cancelling is safe: `next` takes an entry only when it is about to return it.
         let next = panics::catch("following a task", events.next());
-        let next = tokio::time::timeout(SILENCE, next).await.map(Result::flatten);
+        let next = tokio::time::timeout(KEEP_ALIVE_INTERVAL, next).await.map(Result::flatten);
         let (text, more) = match next {
             Err(_) => (":\n\n".to_owned(), true),
             Ok(Ok(Some(StreamItem { seq, json }))) => {
@@ -51,6 +51,6 @@ pub(super) fn one_event(json: &str, frame: &impl SseFrame) -> Response {
 
 fn response(body: Body) -> Response {
     let stream = HeaderValue::from_static("text/event-stream");
-    let unkept = HeaderValue::from_static("no-store");
-    ([(header::CONTENT_TYPE, stream), (header::CACHE_CONTROL, unkept)], body).into_response()
+    let no_store = HeaderValue::from_static("no-store");
+    ([(header::CONTENT_TYPE, stream), (header::CACHE_CONTROL, no_store)], body).into_response()
 }

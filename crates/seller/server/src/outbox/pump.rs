@@ -127,16 +127,16 @@ async fn fill<Q: DeliveryQueue>(
         let found = due.len();
         let mut started = 0;
         for turn in due {
-            let who = Q::who(&turn);
+            let delivery = Q::who(&turn);
             // The queue knows what was in progress when it was asked, and not what else it
             // returned.
             let count =
                 |is: &dyn Fn(&ActiveDelivery) -> bool| busy.values().filter(|b| is(b)).count();
-            if count(&|b| b.host == who.host) < limits.per_host
-                && count(&|b| b.owner == who.owner) < limits.per_owner
+            if count(&|b| b.host == delivery.host) < limits.per_host
+                && count(&|b| b.owner == delivery.owner) < limits.per_owner
             {
                 started += 1;
-                start(queue, turn, who, running, busy);
+                start(queue, turn, delivery, running, busy);
             }
         }
         // Deliveries that were found and not started displaced others, which are looked for now.
@@ -149,15 +149,16 @@ async fn fill<Q: DeliveryQueue>(
     Ok(next.map(|at| Duration::try_from(until(at)).unwrap_or_default()))
 }
 
+/// Starts a delivery as a task of its own.
 fn start<Q: DeliveryQueue>(
     queue: &Arc<Q>,
     turn: Q::Turn,
-    who: ActiveDelivery,
+    delivery: ActiveDelivery,
     running: &mut JoinSet<()>,
     busy: &mut HashMap<Id, ActiveDelivery>,
 ) {
     let queue = Arc::clone(queue);
-    let key = who.key;
+    let key = delivery.key;
     let handle = running.spawn(async move {
         let worked = AssertUnwindSafe(Arc::clone(&queue).work(turn)).catch_unwind().await;
         let panicked = |_| Err(InternalError::new("delivering", "it panicked"));
@@ -167,23 +168,23 @@ fn start<Q: DeliveryQueue>(
             (queue.edge().sleep)(FAULT_PAUSE).await;
         }
     });
-    busy.insert(handle.id(), who);
+    busy.insert(handle.id(), delivery);
 }
 
 /// Returns what has to wait: deliveries in progress, and hosts and owners at their limit.
 fn blocked(limits: OutboxLimits, busy: &HashMap<Id, ActiveDelivery>) -> BlockedPushes {
     let at_bound = |name: fn(&ActiveDelivery) -> &String, bound: usize| {
         let mut counts: HashMap<&String, usize> = HashMap::new();
-        for who in busy.values() {
-            *counts.entry(name(who)).or_default() += 1;
+        for delivery in busy.values() {
+            *counts.entry(name(delivery)).or_default() += 1;
         }
         let full = counts.into_iter().filter(|(_, count)| *count >= bound);
         full.map(|(name, _)| name.clone()).collect()
     };
     BlockedPushes {
-        keys: busy.values().map(|who| who.key).collect(),
-        hosts: at_bound(|who| &who.host, limits.per_host),
-        owners: at_bound(|who| &who.owner, limits.per_owner),
+        keys: busy.values().map(|delivery| delivery.key).collect(),
+        hosts: at_bound(|delivery| &delivery.host, limits.per_host),
+        owners: at_bound(|delivery| &delivery.owner, limits.per_owner),
     }
 }
 

@@ -32,7 +32,7 @@ const MAX_ANSWER: usize = 16 * 1024;
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Maximum `Retry-After` of a receiver that is honoured.
-const LONGEST_WAIT: Duration = Duration::from_hours(24);
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 
 /// A notification.
 pub struct Notification {
@@ -200,12 +200,14 @@ impl HttpSender {
         let response = request.send().await.map_err(|error| failed(why(&error)))?;
         let status = response.status();
         let retry_after = retry_after(&response);
-        let doubted = doubts_signature(response.headers());
+        let signature_rejected = doubts_signature(response.headers());
         let said = tokio::time::timeout(DRAIN, drain(response)).await.unwrap_or_default();
         match status {
             status if status.is_success() => Ok(ReceiverReply { status: status.as_u16(), said }),
             StatusCode::GONE => Err(failed(FailureReason::Gone)),
-            StatusCode::UNAUTHORIZED if doubted => Err(failed(FailureReason::Unverified)),
+            StatusCode::UNAUTHORIZED if signature_rejected => {
+                Err(failed(FailureReason::Unverified))
+            }
             status => {
                 Err(AttemptError { why: FailureReason::Status(status.as_u16()), retry_after })
             }
@@ -219,6 +221,7 @@ impl HttpSender {
         }
     }
 
+    /// Returns the client for secure or plain requests, created at its first use.
     fn client(&self, secure: bool) -> Result<&Client, InternalError> {
         let slot = if secure { &self.secure } else { &self.plain };
         if let Some(client) = slot.get() {
@@ -239,6 +242,7 @@ impl NotificationSender for HttpSender {
     }
 }
 
+/// Returns the headers of a notification; `None` when a value cannot be sent in a header.
 fn headers(notification: &Notification) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(A2A_JSON));
@@ -259,8 +263,9 @@ fn headers(notification: &Notification) -> Option<HeaderMap> {
 /// Returns true when a receiver rejects a webhook's signature (AdCP 3.1, "Retry semantics for
 /// verification failures").
 fn doubts_signature(headers: &HeaderMap) -> bool {
-    let said = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
-    said.map(str::trim_start).any(|challenge| {
+    let challenges =
+        headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+    challenges.map(str::trim_start).any(|challenge| {
         let (scheme, terms) = challenge.split_once(' ').unwrap_or_default();
         scheme.eq_ignore_ascii_case("signature") && terms.contains("error=\"webhook_")
     })
@@ -269,7 +274,7 @@ fn doubts_signature(headers: &HeaderMap) -> bool {
 fn retry_after(response: &Response) -> Option<Duration> {
     let text = |name: &str| response.headers().get(name)?.to_str().ok();
     let wait = RetryAfter::from_headers(text)?;
-    Some(wait.duration().min(LONGEST_WAIT))
+    Some(wait.duration().min(MAX_RETRY_AFTER))
 }
 
 /// Reads a short answer; a longer one counts as empty.
@@ -284,6 +289,7 @@ async fn drain(mut response: Response) -> Vec<u8> {
     read
 }
 
+/// Returns the reason of a failed request.
 fn why(error: &reqwest::Error) -> FailureReason {
     // The guard's error is a source of the client's error.
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);

@@ -20,18 +20,18 @@ const NOW: &str = "2026-04-30T12:00:00Z";
 
 /// A receiver with scripted answers by path; it accepts everything else.
 #[derive(Debug)]
-struct Script {
+struct ScriptedReceiver {
     clock: Clock,
     answers: Mutex<HashMap<String, Vec<Result<(), AttemptError>>>>,
     /// Paths that never answer, once their scripted answers are used up.
-    mute: Vec<&'static str>,
-    seen: Mutex<Vec<Seen>>,
+    silent_paths: Vec<&'static str>,
+    seen: Mutex<Vec<ReceivedRequest>>,
     open: Mutex<HashMap<String, usize>>,
     most: Mutex<HashMap<String, usize>>,
 }
 
 #[derive(Debug, Clone)]
-struct Seen {
+struct ReceivedRequest {
     path: String,
     at: Timestamp,
     id: String,
@@ -39,13 +39,13 @@ struct Seen {
     headers: (Option<String>, Option<String>),
 }
 
-impl NotificationSender for Script {
+impl NotificationSender for ScriptedReceiver {
     fn send(&self, notification: Notification) -> SendFuture<'_> {
         let path = notification.url.rsplit('/').next().unwrap().to_owned();
         let at = self.clock.now();
         let body = notification.body;
         let headers = (notification.authorization, notification.token);
-        let seen = Seen { path: path.clone(), at, id: notification.id, body, headers };
+        let seen = ReceivedRequest { path: path.clone(), at, id: notification.id, body, headers };
         self.seen.lock().unwrap().push(seen);
         {
             let mut open = self.open.lock().unwrap();
@@ -55,16 +55,16 @@ impl NotificationSender for Script {
             let before = most.get(&path).copied().unwrap_or_default();
             most.insert(path.clone(), before.max(*now));
         }
-        let (answer, mute) = {
+        let (answer, is_silent) = {
             let mut answers = self.answers.lock().unwrap();
             let left = answers.entry(path.clone()).or_default();
             match left.is_empty() {
-                true => (Ok(()), self.mute.iter().any(|name| path == *name)),
+                true => (Ok(()), self.silent_paths.iter().any(|name| path == *name)),
                 false => (left.remove(0), false),
             }
         };
         Box::pin(async move {
-            if mute {
+            if is_silent {
                 std::future::pending::<()>().await;
             }
             *self.open.lock().unwrap().get_mut(&path).unwrap() -= 1;
@@ -73,8 +73,8 @@ impl NotificationSender for Script {
     }
 }
 
-impl Script {
-    fn seen(&self, path: &str) -> Vec<Seen> {
+impl ScriptedReceiver {
+    fn seen(&self, path: &str) -> Vec<ReceivedRequest> {
         let seen = self.seen.lock().unwrap();
         seen.iter().filter(|seen| seen.path == path).cloned().collect()
     }
@@ -99,26 +99,26 @@ type Answers<'a> = &'a [(&'a str, Vec<Result<(), AttemptError>>)];
 struct Fixture {
     log: Arc<MemoryStore>,
     clock: Clock,
-    hand: ManualClock,
+    manual_clock: ManualClock,
     tasks: Arc<Tasks>,
     webhooks: Webhooks,
-    script: Arc<Script>,
+    script: Arc<ScriptedReceiver>,
     outbox: Arc<Outbox>,
     running: tokio::task::JoinHandle<()>,
     stop: tokio::sync::oneshot::Sender<()>,
 }
 
 impl Fixture {
-    fn new(mute: &[&'static str], answers: Answers<'_>) -> Self {
-        let (clock, hand) = Clock::manual(NOW.parse().unwrap());
-        Self::on(Arc::default(), clock, hand, mute, Some(answers))
+    fn new(silent_paths: &[&'static str], answers: Answers<'_>) -> Self {
+        let (clock, manual_clock) = Clock::manual(NOW.parse().unwrap());
+        Self::on(Arc::default(), clock, manual_clock, silent_paths, Some(answers))
     }
 
     fn on(
         log: Arc<MemoryStore>,
         clock: Clock,
-        hand: ManualClock,
-        mute: &[&'static str],
+        manual_clock: ManualClock,
+        silent_paths: &[&'static str],
         answers: Option<Answers<'_>>,
     ) -> Self {
         let tasks = Tasks::open(Arc::clone(&log) as _, clock.clone(), AGENT).unwrap();
@@ -126,15 +126,15 @@ impl Fixture {
         let webhooks = Webhooks::new(Arc::clone(&tasks), Egress::new(resolver, false));
         let list = answers.unwrap_or_default().iter();
         let list = list.map(|(path, list)| ((*path).to_owned(), list.clone())).collect();
-        let script = Arc::new(Script {
+        let script = Arc::new(ScriptedReceiver {
             clock: clock.clone(),
             answers: Mutex::new(list),
-            mute: mute.to_vec(),
+            silent_paths: silent_paths.to_vec(),
             seen: Mutex::default(),
             open: Mutex::default(),
             most: Mutex::default(),
         });
-        let timer = hand.clone();
+        let timer = manual_clock.clone();
         let edge = ClockAndRandom {
             sleep: Arc::new(move |duration| {
                 timer.advance(SignedDuration::try_from(duration).unwrap());
@@ -153,20 +153,20 @@ impl Fixture {
             let _ = stopped.await;
         };
         // Paths that never answer are not waited for.
-        let grace = if mute.is_empty() { Duration::from_secs(30) } else { Duration::ZERO };
+        let grace = if silent_paths.is_empty() { Duration::from_secs(30) } else { Duration::ZERO };
         let run = Arc::clone(&outbox).run(stopped, grace);
         let running = match answers {
             Some(_) => tokio::spawn(run),
             None => tokio::spawn(async {}),
         };
-        Self { log, clock, hand, tasks, webhooks, script, outbox, running, stop }
+        Self { log, clock, manual_clock, tasks, webhooks, script, outbox, running, stop }
     }
 
     /// Starts another process on the same log; without answers it delivers nothing.
-    async fn restart(self, mute: &[&'static str], answers: Option<Answers<'_>>) -> Self {
+    async fn restart(self, silent_paths: &[&'static str], answers: Option<Answers<'_>>) -> Self {
         drop(self.stop);
         self.running.await.unwrap();
-        Self::on(self.log, self.clock, self.hand, mute, answers)
+        Self::on(self.log, self.clock, self.manual_clock, silent_paths, answers)
     }
 
     /// Creates a task that waits for input, with webhooks at these hosts and paths.
@@ -179,8 +179,8 @@ impl Fixture {
                 Ok(())
             })
         });
-        let said = message(None);
-        let begun = started(self.tasks.begin(&owner, None, (&said).into(), work).await);
+        let sent = message(None);
+        let begun = started(self.tasks.begin(&owner, None, (&sent).into(), work).await);
         self.tasks.settled(&owner, &begun, None).await.unwrap();
         for hook in hooks {
             let config = config(&begun.task_id, hook);
@@ -192,15 +192,15 @@ impl Fixture {
     /// Continues a task with this many artifacts, and ends it.
     async fn finish(&self, owner: &str, task_id: &str, artifacts: usize) {
         let owner = self.owner(owner);
-        let said = message(Some(task_id));
-        let row = self.tasks.addressed(&owner, &said).unwrap();
+        let sent = message(Some(task_id));
+        let row = self.tasks.addressed(&owner, &sent).unwrap();
         let work: crate::tasks::TaskWork = Box::new(move |progress| {
             Box::pin(async move {
                 let _: Result<(), TaskEnded> = produce(&progress, artifacts).await;
                 Ok(())
             })
         });
-        let begun = started(self.tasks.begin(&owner, row, (&said).into(), work).await);
+        let begun = started(self.tasks.begin(&owner, row, (&sent).into(), work).await);
         self.tasks.settled(&owner, &begun, None).await.unwrap();
     }
 
@@ -208,7 +208,7 @@ impl Fixture {
         TaskOwner { agent_id: AGENT.to_owned(), principal: name.to_owned() }
     }
 
-    fn seen(&self, path: &str) -> Vec<Seen> {
+    fn seen(&self, path: &str) -> Vec<ReceivedRequest> {
         self.script.seen(path)
     }
 

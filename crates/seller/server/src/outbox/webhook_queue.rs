@@ -13,7 +13,7 @@ use crate::fault::InternalError;
 use crate::tasks::log::{self, EntryKind, LogEntry, LogWriter, PushPosition};
 
 /// Maximum number of entries before other webhooks get their turn.
-const TURN: usize = 64;
+const MAX_ENTRIES_PER_TURN: usize = 64;
 
 /// Number of entries read at once, which bounds the memory per webhook.
 const BATCH: usize = 8;
@@ -44,7 +44,7 @@ impl<'a> WebhookSequence<'a> {
     /// webhook is read before each delivery, because nothing may be sent once it is deleted (A2A
     /// 1.0 §3.1.10).
     pub(super) async fn work(mut self) -> Result<(), InternalError> {
-        for _ in 0..TURN {
+        for _ in 0..MAX_ENTRIES_PER_TURN {
             if self.outbox.stopping.load(Ordering::SeqCst) {
                 return Ok(());
             }
@@ -101,6 +101,7 @@ impl<'a> WebhookSequence<'a> {
         Ok(next)
     }
 
+    /// Records a failed attempt, and schedules a retry or gives up.
     async fn failed(
         &self,
         place: &PushPosition,
@@ -150,6 +151,7 @@ impl<'a> WebhookSequence<'a> {
     }
 }
 
+/// Creates the notification of an entry.
 fn notification(place: &PushPosition, seq: i64, body: String) -> Notification {
     let target = &place.target;
     let authorization = target.scheme.as_ref().map(|scheme| match &target.credentials {

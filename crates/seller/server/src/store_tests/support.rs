@@ -57,7 +57,7 @@ pub(super) fn target(config_id: &str, host: &str) -> PushTarget {
     }
 }
 
-/// Compares what a store said with what it has to say.
+/// Compares a result of a store with the expected one.
 pub(super) fn same<T: PartialEq + Debug>(what: &str, found: T, expected: T) -> Checked {
     if found == expected {
         return Ok(());

@@ -91,9 +91,9 @@ pub(super) fn due(store: &dyn StoreUnderTest) -> Checked {
     let rested = one(&*log, "one", "a")?;
     same("it has everything", (rested.sent_seq, rested.due_at), (Some(1), None))?;
     append(&*log, "one", EntryKind::Artifact, "{}", None)?;
-    let stirred = one(&*log, "one", "a")?;
-    same("a new entry makes it due", stirred.due_at.is_some(), true)?;
-    same("with the last number", stirred.last_seq, 2)?;
+    let updated = one(&*log, "one", "a")?;
+    same("a new entry makes it due", updated.due_at.is_some(), true)?;
+    same("with the last number", updated.last_seq, 2)?;
     due_again(&*log, key, 30)?;
     same("it is due as long as entries wait", one(&*log, "one", "a")?.due_at, Some(moment(30)))?;
     write(&*log, move |tx| tx.push_delivered(key, 1))?;

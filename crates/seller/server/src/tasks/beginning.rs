@@ -57,8 +57,8 @@ pub enum Beginning {
     Repeated,
 }
 
-/// What a transaction made of a message.
-enum Recorded {
+/// Outcome of the transaction that records a message; `At` has the number of its entry.
+enum RecordOutcome {
     At(i64),
     Ended,
     Repeated,
@@ -80,62 +80,62 @@ impl Tasks {
         let now = self.clock.now();
         let owner = owner.clone();
         let is_new = continues.is_none();
-        let fresh = || uuid::Uuid::now_v7().to_string();
+        let new_id = || uuid::Uuid::now_v7().to_string();
         let row = continues.unwrap_or_else(|| TaskRow {
             task_id: match is_once {
                 true => repeats::task_id_of(&owner, &message.message_id),
-                false => fresh(),
+                false => new_id(),
             },
-            context_id: message.context_id.clone().unwrap_or_else(fresh),
+            context_id: message.context_id.clone().unwrap_or_else(new_id),
             state: TaskState::Submitted,
             status_at: now,
             last_seq: 0,
         });
-        let said = said_to(&row, message);
-        let said = tradepost_document::json::to_string(&said)
+        let entry = message_of_task(&row, message);
+        let entry = tradepost_document::json::to_string(&entry)
             .map_err(InternalError::on("writing a message"))?;
         let message_id = is_once.then(|| message.message_id.clone());
         // A task that waited for this message continues.
         let state = if is_new { TaskState::Submitted } else { TaskState::Working };
-        let moved = replay::status_event(&row, state, None, now)?;
+        let status_entry = replay::status_event(&row, state, None, now)?;
         let job_row = row.clone();
         let tasks = Arc::clone(self);
         let record = move |tx: &dyn LogWriter| {
             let id = &job_row.task_id;
             if is_new && !tx.create_task(&owner, &job_row)? {
-                return Ok(Recorded::Repeated);
+                return Ok(RecordOutcome::Repeated);
             }
             if let Some(message_id) = message_id.as_ref().filter(|_| !is_new)
                 && repeats::has_message(&tx.messages(id)?, message_id)?
             {
-                return Ok(Recorded::Repeated);
+                return Ok(RecordOutcome::Repeated);
             }
             // The message is last: its number is where the caller's stream begins, which has
             // the new state by then.
-            tx.append(id, EntryKind::Status, &moved, Some((state, now)))?;
-            let Some(seq) = tx.append(id, EntryKind::Message, &said, None)? else {
-                return Ok(Recorded::Ended);
+            tx.append(id, EntryKind::Status, &status_entry, Some((state, now)))?;
+            let Some(seq) = tx.append(id, EntryKind::Message, &entry, None)? else {
+                return Ok(RecordOutcome::Ended);
             };
             if let Some(webhook) = &webhook {
                 webhook.keep(tx, &owner, id, now)?;
             }
-            Ok(Recorded::At(seq))
+            Ok(RecordOutcome::At(seq))
         };
         // A caller that disconnects drops this future, but a stored task needs its work.
         let begun = tokio::spawn(async move {
             let seq = match log::write(&*tasks.log, record).await? {
-                Recorded::At(seq) => seq,
-                Recorded::Repeated => return Ok(Beginning::Repeated),
-                Recorded::Ended => {
+                RecordOutcome::At(seq) => seq,
+                RecordOutcome::Repeated => return Ok(Beginning::Repeated),
+                RecordOutcome::Ended => {
                     return Err(ended("the task has ended and takes no further message").into());
                 }
             };
             let task_id = row.task_id.clone();
             tasks.committed(&task_id, seq);
-            let shared = |live: &LiveTask| (Arc::clone(&live.turn), Arc::clone(&live.stop));
-            let (turn, stop) = tasks.follow(&task_id, seq, shared);
+            let shared = |live: &LiveTask| (Arc::clone(&live.work_lock), Arc::clone(&live.stop));
+            let (work_lock, stop) = tasks.follow(&task_id, seq, shared);
             let progress = TaskProgress::new(Arc::clone(&tasks), row, stop, cancellation);
-            tokio::spawn(async move { tasks.work(turn, progress, work).await });
+            tokio::spawn(async move { tasks.work(work_lock, progress, work).await });
             Ok(Beginning::Started(StartedTask { task_id, seq }))
         });
         begun.await.map_err(InternalError::on("beginning a task"))?
@@ -145,11 +145,11 @@ impl Tasks {
     /// see the cause.
     async fn work(
         &self,
-        turn: Arc<tokio::sync::Mutex<()>>,
+        work_lock: Arc<tokio::sync::Mutex<()>>,
         progress: TaskProgress,
         work: TaskWork,
     ) {
-        let guard = turn.lock().await;
+        let guard = work_lock.lock().await;
         let copy = progress.clone();
         let worked = AssertUnwindSafe(async { work(copy).await }).catch_unwind();
         let worked = tokio::select! {
@@ -175,7 +175,7 @@ impl Tasks {
         // `release` counts the holders of the lock, so this one has to be dropped to free the
         // memory.
         drop(guard);
-        drop(turn);
+        drop(work_lock);
         self.release(progress.task_id());
     }
 
@@ -197,7 +197,7 @@ impl Tasks {
 }
 
 /// Returns a message as the log of its task has it.
-pub(super) fn said_to(row: &TaskRow, message: &Message) -> Message {
+pub(super) fn message_of_task(row: &TaskRow, message: &Message) -> Message {
     Message {
         task_id: Some(row.task_id.clone()),
         context_id: Some(row.context_id.clone()),

@@ -173,7 +173,7 @@ pub trait TaskLog: Secrets {
     ///
     /// # Errors
     /// When the log fails.
-    fn on_change(&self, _ear: Weak<dyn LogListener>) -> Result<(), InternalError> {
+    fn on_change(&self, _listener: Weak<dyn LogListener>) -> Result<(), InternalError> {
         Ok(())
     }
 
@@ -378,11 +378,11 @@ pub(crate) fn submit<T: Send + 'static>(
     done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
 ) -> Result<(), InternalError> {
     let outcome = Arc::new(Mutex::new(None));
-    let kept = Arc::clone(&outcome);
+    let job_outcome = Arc::clone(&outcome);
     let job = move |tx: &dyn LogWriter| {
         let value = job(tx)?;
         // When the transaction ran several times, the last one was committed.
-        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        *job_outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
         Ok(())
     };
     let done = move |ended: Result<(), InternalError>| {

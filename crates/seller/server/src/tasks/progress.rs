@@ -40,6 +40,7 @@ struct Inner {
 }
 
 impl TaskProgress {
+    /// Creates the progress of a task.
     pub(super) fn new(
         tasks: Arc<Tasks>,
         row: TaskRow,
@@ -76,8 +77,13 @@ impl TaskProgress {
     ///
     /// # Errors
     /// When the task has ended.
-    pub async fn status(&self, state: TaskState, says: Option<&str>) -> Result<(), TaskEnded> {
-        let message = says.map(|text| replay::said(&self.0.row, vec![Part::text(text)]));
+    pub async fn status(
+        &self,
+        state: TaskState,
+        message_text: Option<&str>,
+    ) -> Result<(), TaskEnded> {
+        let message =
+            message_text.map(|text| replay::agent_message(&self.0.row, vec![Part::text(text)]));
         self.report(state, message).await
     }
 
@@ -87,7 +93,7 @@ impl TaskProgress {
     /// # Errors
     /// When the task has ended, or ends by this.
     pub async fn status_with(&self, state: TaskState, parts: Vec<Part>) -> Result<(), TaskEnded> {
-        let message = replay::said(&self.0.row, parts);
+        let message = replay::agent_message(&self.0.row, parts);
         let problems = message_problems(&message);
         if !problems.is_empty() {
             return Err(self.refuse("reporting a state", "message", &problems));
@@ -147,6 +153,7 @@ impl TaskProgress {
         TaskEnded
     }
 
+    /// Queues an entry of the task's log, waiting while too many are in flight.
     async fn append(
         &self,
         kind: EntryKind,

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use tradepost_a2a::Message;
 use tradepost_a2a::request::invalid_param;
 
-use super::beginning::said_to;
+use super::beginning::message_of_task;
 use super::log::{EntryKind, TaskOwner, TaskRow};
 use super::{TaskError, Tasks};
 use crate::fault::InternalError;
@@ -60,7 +60,7 @@ impl Tasks {
             let Some(row) = tasks.log.task(&owner, &task_id)? else { return Ok(None) };
             let Some(earlier) = tasks.recorded(&row, &message.message_id)? else { return Ok(None) };
             let has_context = |context: &String| *context == row.context_id;
-            if earlier == said_to(&row, &message)
+            if earlier == message_of_task(&row, &message)
                 && message.context_id.as_ref().is_none_or(has_context)
             {
                 return Ok(Some(row));

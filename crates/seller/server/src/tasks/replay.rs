@@ -62,17 +62,17 @@ pub(super) fn read(
             break;
         }
     }
-    let ReplayedTask { status, artifacts, history: mut said } = folded;
+    let ReplayedTask { status, artifacts, history: mut messages } = folded;
     if let Some(most) = history {
         // The latest messages (A2A 1.0 §3.2.4, O-05); an empty history is left out.
-        said.drain(..said.len().saturating_sub(most as usize));
+        messages.drain(..messages.len().saturating_sub(most as usize));
     }
     Ok(Task {
         id: row.task_id.clone(),
         context_id: row.context_id.clone(),
         status,
         artifacts: with_artifacts.then_some(artifacts),
-        history: Some(said).filter(|said| !said.is_empty()),
+        history: Some(messages).filter(|messages| !messages.is_empty()),
         metadata: None,
     })
 }
@@ -89,6 +89,7 @@ impl ReplayedTask {
         Self { status, artifacts: Vec::new(), history: Vec::new() }
     }
 
+    /// Applies an entry of the log.
     fn add(&mut self, entry: &LogEntry) -> Result<(), InternalError> {
         let on = InternalError::on::<tradepost_document::json::Error>;
         match entry.kind {
@@ -127,11 +128,11 @@ impl ReplayedTask {
 
 /// Writes the entry that ends a task as failed.
 pub(super) fn failure(row: &TaskRow, text: &str, now: Timestamp) -> Result<String, InternalError> {
-    status_event(row, TaskState::Failed, Some(said(row, vec![Part::text(text)])), now)
+    status_event(row, TaskState::Failed, Some(agent_message(row, vec![Part::text(text)])), now)
 }
 
 /// Creates a message of the agent about a task.
-pub(super) fn said(row: &TaskRow, parts: Vec<Part>) -> Message {
+pub(super) fn agent_message(row: &TaskRow, parts: Vec<Part>) -> Message {
     let context_id = row.context_id.clone();
     let task_id = Some(row.task_id.clone());
     by_agent(context_id, task_id, parts)

@@ -187,6 +187,7 @@ impl TaskService {
         })
     }
 
+    /// Performs `SendMessage`, with or without a stream.
     async fn send(
         &self,
         call: SendCall<'_>,
@@ -251,6 +252,7 @@ impl TaskService {
         self.answer_begun(call, send, begun).await
     }
 
+    /// Answers with a task that has begun: as a stream, at once, or when it settles.
     async fn answer_begun(
         &self,
         call: &SendCall<'_>,
@@ -293,6 +295,6 @@ impl PageTokens for TaskService {
 }
 
 fn reply(question: &Message, parts: Vec<Part>) -> Message {
-    let fresh = || uuid::Uuid::now_v7().to_string();
-    replay::by_agent(question.context_id.clone().unwrap_or_else(fresh), None, parts)
+    let new_id = || uuid::Uuid::now_v7().to_string();
+    replay::by_agent(question.context_id.clone().unwrap_or_else(new_id), None, parts)
 }

@@ -61,7 +61,7 @@ impl TaskStream {
     }
 
     /// Gives this signal when it is dropped before it has ended.
-    pub(crate) fn signal_by(&mut self, caller: DropGuard) {
+    pub(crate) fn cancel_on_drop(&mut self, caller: DropGuard) {
         self.caller = Some(caller);
     }
 
@@ -79,6 +79,7 @@ impl TaskStream {
         next
     }
 
+    /// Returns the next item of the stream, waiting for it; `None` at the end.
     async fn advance(&mut self) -> Result<Option<StreamItem>, InternalError> {
         if let Some(task) = self.first.take() {
             // With more entries, those decide whether the stream is over.
@@ -141,6 +142,7 @@ impl TaskStream {
         *self.watch.committed.borrow() > self.seen
     }
 
+    /// Converts an entry of the log into an item; messages of the caller have none.
     fn item(&mut self, entry: LogEntry) -> Result<Option<StreamItem>, InternalError> {
         let item = StreamItem { seq: entry.seq, json: entry.body };
         match entry.kind {
@@ -180,8 +182,8 @@ pub(super) struct LogWatch {
 impl Drop for LogWatch {
     fn drop(&mut self) {
         // Replaced before `release`, because the receiver still counts.
-        let (_, nobody) = watch::channel(0);
-        self.committed = nobody;
+        let (_, disconnected) = watch::channel(0);
+        self.committed = disconnected;
         self.tasks.release(&self.task_id);
     }
 }

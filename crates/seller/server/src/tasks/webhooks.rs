@@ -19,7 +19,7 @@ use crate::egress::{CheckedAddress, Egress};
 use crate::fault::InternalError;
 
 /// Maximum number of webhooks of a task.
-const MOST: usize = 10;
+const MAX_WEBHOOKS: usize = 10;
 
 /// Page size when the caller names none: all of them.
 const PAGE_SIZE: u32 = 50;
@@ -55,7 +55,7 @@ impl CheckedWebhook {
         task_id: &str,
         now: Timestamp,
     ) -> Result<(), InternalError> {
-        match tx.put_push_config(owner, task_id, &self.target, MOST, now)? {
+        match tx.put_push_config(owner, task_id, &self.target, MAX_WEBHOOKS, now)? {
             PushStored::Kept => Ok(()),
             // `admit` has checked this, and another request was faster.
             PushStored::NoTask | PushStored::TooMany => {
@@ -99,14 +99,15 @@ impl Webhooks {
         let target = webhook.target.clone();
         let now = self.tasks.clock.now();
         let job_task = task_id.clone();
-        let job =
-            move |tx: &dyn LogWriter| tx.put_push_config(&job_owner, &job_task, &target, MOST, now);
+        let job = move |tx: &dyn LogWriter| {
+            tx.put_push_config(&job_owner, &job_task, &target, MAX_WEBHOOKS, now)
+        };
         match log::write(&*self.tasks.log, job).await? {
             PushStored::NoTask => Err(not_found(&task_id).into()),
             PushStored::TooMany => Err(too_many("taskId").into()),
             PushStored::Kept => {
                 self.tasks.wake();
-                Ok(shown(&task_id, webhook.target))
+                Ok(without_secrets(&task_id, webhook.target))
             }
         }
     }
@@ -117,7 +118,7 @@ impl Webhooks {
     /// When it does not exist, or when the log fails.
     pub fn get(&self, owner: &TaskOwner, task_id: &str, id: &str) -> Result<PushConfig, TaskError> {
         let found = self.tasks.log.push_configs(owner, task_id, Some(id), "", 1)?;
-        let found = found.into_iter().next().map(|place| shown(task_id, place.target));
+        let found = found.into_iter().next().map(|place| without_secrets(task_id, place.target));
         // The same answer for a missing task, a missing webhook, and those of another caller.
         let none = A2aRefusal::new(A2aCode::TaskNotFound, "no task of yours has this webhook");
         Ok(found.ok_or_else(|| none.with("taskId", clip(task_id)))?)
@@ -145,7 +146,8 @@ impl Webhooks {
         let token =
             |last: &PushPosition| cursors.write_push(owner, task_id, &last.target.config_id);
         let next_page_token = cursor::cut(&mut found, limit, token);
-        let configs = found.into_iter().map(|place| shown(task_id, place.target)).collect();
+        let configs =
+            found.into_iter().map(|place| without_secrets(task_id, place.target)).collect();
         Ok(PushPage { configs, next_page_token })
     }
 
@@ -195,33 +197,35 @@ impl Webhooks {
         webhook: &CheckedWebhook,
     ) -> Result<(), TaskError> {
         if let Some(task) = task {
-            let kept = self.tasks.log.push_configs(owner, &task.task_id, None, "", MOST)?;
+            let stored =
+                self.tasks.log.push_configs(owner, &task.task_id, None, "", MAX_WEBHOOKS)?;
             let is_same = |place: &PushPosition| place.target.config_id == webhook.target.config_id;
-            if kept.len() >= MOST && !kept.iter().any(is_same) {
+            if stored.len() >= MAX_WEBHOOKS && !stored.iter().any(is_same) {
                 return Err(too_many(&format!("{}taskId", webhook.prefix)).into());
             }
         }
         let admitted = self.egress.admit(&webhook.destination).await;
         let field = format!("{}url", webhook.prefix);
-        Ok(admitted.map_err(|objection| invalid_param(&field, objection.0))?)
+        Ok(admitted.map_err(|refusal| invalid_param(&field, refusal.0))?)
     }
 
+    /// Checks the fields of a webhook and reports every wrong one.
     fn read(&self, config: PushConfig, prefix: &str) -> Result<CheckedWebhook, A2aRefusal> {
         let mut violations = Vec::new();
-        let mut wrong = |field: &str, description: &str| {
+        let mut add_violation = |field: &str, description: &str| {
             let field = format!("{prefix}{field}");
             violations.push(FieldViolation { field, description: description.to_owned() });
         };
         if config.id.as_deref().is_some_and(|id| !is_id(id)) {
-            wrong("id", "must have 1 to 128 bytes and no control characters");
+            add_violation("id", "must have 1 to 128 bytes and no control characters");
         }
         let destination = self.egress.read(&config.url);
-        if let Err(objection) = destination {
-            wrong("url", objection.0);
+        if let Err(refusal) = destination {
+            add_violation("url", refusal.0);
         }
         let secret = "must have at most 4096 visible ASCII characters, with spaces between them";
         if config.token.as_deref().is_some_and(|token| !is_secret(token)) {
-            wrong("token", secret);
+            add_violation("token", secret);
         }
         let (scheme, credentials) = match config.authentication {
             Some(AuthenticationInfo { scheme, credentials }) => {
@@ -230,16 +234,19 @@ impl Webhooks {
             None => (None, None),
         };
         if scheme.as_deref().is_some_and(|scheme| !is_scheme(scheme)) {
-            wrong("authentication.scheme", "must be the name of an HTTP scheme, such as Bearer");
+            add_violation(
+                "authentication.scheme",
+                "must be the name of an HTTP scheme, such as Bearer",
+            );
         }
         if credentials.as_deref().is_some_and(|text| !is_secret(text)) {
-            wrong("authentication.credentials", secret);
+            add_violation("authentication.credentials", secret);
         }
         match destination {
             Ok(destination) if violations.is_empty() => {
-                let fresh = || uuid::Uuid::now_v7().to_string();
+                let new_id = || uuid::Uuid::now_v7().to_string();
                 let target = PushTarget {
-                    config_id: config.id.unwrap_or_else(fresh),
+                    config_id: config.id.unwrap_or_else(new_id),
                     url: config.url,
                     host: destination.host.clone(),
                     token: config.token,
@@ -254,7 +261,7 @@ impl Webhooks {
 }
 
 /// Returns a webhook without its secrets.
-fn shown(task_id: &str, target: PushTarget) -> PushConfig {
+fn without_secrets(task_id: &str, target: PushTarget) -> PushConfig {
     PushConfig {
         id: Some(target.config_id),
         task_id: Some(task_id.to_owned()),

@@ -49,6 +49,7 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
+/// Parses a time of ASN.1.
 fn time(tag: u8, text: &str) -> Option<Timestamp> {
     let digits = text.strip_suffix('Z')?;
     let full = match tag {
@@ -70,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| certificate(2030));
+    static VALID_CERTIFICATE: LazyLock<Vec<u8>> = LazyLock::new(|| certificate(2030));
 
     fn certificate(year: i32) -> Vec<u8> {
         let mut params = rcgen::CertificateParams::new(vec!["a.example".to_owned()]).unwrap();
@@ -106,7 +107,7 @@ mod tests {
     proptest! {
         #[test]
         fn damage_is_survived(at in 0..400_usize, byte: u8, cut in 0..400_usize) {
-            let mut bytes = WHOLE.clone();
+            let mut bytes = VALID_CERTIFICATE.clone();
             let at = at % bytes.len();
             bytes[at] = byte;
             let _ = not_after(&bytes);

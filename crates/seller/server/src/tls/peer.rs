@@ -35,13 +35,13 @@ pub async fn look(
     port: u16,
     secure: bool,
 ) -> Result<Option<PeerCertificate>, PeerError> {
-    let bare = host.trim_matches(['[', ']']);
-    let stream = TcpStream::connect((bare, port)).await;
+    let bare_host = host.trim_matches(['[', ']']);
+    let stream = TcpStream::connect((bare_host, port)).await;
     let stream = stream.map_err(|error| PeerError::Unreachable(error.to_string()))?;
     if !secure {
         return Ok(None);
     }
-    let name = ServerName::try_from(bare.to_owned())
+    let name = ServerName::try_from(bare_host.to_owned())
         .map_err(|_| PeerError::Untrusted("its name cannot be in a certificate".to_owned()))?;
     let config = tradepost_tls::client_config(&[])
         .map_err(|error| PeerError::Untrusted(error.to_string()))?;

@@ -14,7 +14,7 @@ use crate::signed_text::Seal;
 /// Purpose of the signature.
 const PURPOSE: &str = "mcp session";
 
-/// What a session id says of its client.
+/// Client that a session id stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientSession {
     /// The client, as it describes itself.
@@ -42,12 +42,12 @@ impl ClientSessions {
     pub fn issue(&self, session: &ClientSession) -> String {
         let DeclaredClient { name, version } = &session.client;
         let version = version.as_deref().unwrap_or_default();
-        let fresh = uuid::Uuid::new_v4().to_string();
-        let text = json::json!([name, version, session.shows_forms, fresh]).to_string();
+        let nonce = uuid::Uuid::new_v4().to_string();
+        let text = json::json!([name, version, session.shows_forms, nonce]).to_string();
         self.seal.write(&self.purpose(), &URL_SAFE_NO_PAD.encode(text))
     }
 
-    /// Returns what a session id says; `None` for an id that was not issued here.
+    /// Returns the client of a session id; `None` for an id that was not issued here.
     #[must_use]
     pub fn read(&self, id: &str) -> Option<ClientSession> {
         let text = URL_SAFE_NO_PAD.decode(self.seal.read(&self.purpose(), id)?).ok()?;
@@ -72,16 +72,16 @@ mod tests {
     #[test]
     fn a_session_is_known_to_its_agent_alone() {
         let seal = Arc::new(Seal::open(&MemoryStore::default(), "sessions").unwrap());
-        let ours = ClientSessions::new(&seal, "one");
+        let sessions = ClientSessions::new(&seal, "one");
         let client = DeclaredClient { name: "Clïent \"x\"".to_owned(), version: None };
         let client = ClientSession { client, shows_forms: true };
-        let id = ours.issue(&client);
-        assert_ne!(ours.issue(&client), id, "each client has a session of its own");
+        let id = sessions.issue(&client);
+        assert_ne!(sessions.issue(&client), id, "each client has a session of its own");
         assert!(id.bytes().all(|byte| byte.is_ascii_graphic()), "{id}");
-        assert_eq!(ours.read(&id), Some(client));
+        assert_eq!(sessions.read(&id), Some(client));
         assert_eq!(ClientSessions::new(&seal, "two").read(&id), None);
         for made_up in ["", ".", "x.e30", &id[1..], &format!("{id}A")] {
-            assert_eq!(ours.read(made_up), None, "{made_up}");
+            assert_eq!(sessions.read(made_up), None, "{made_up}");
         }
     }
 }

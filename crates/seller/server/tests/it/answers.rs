@@ -86,7 +86,7 @@ async fn an_invalid_answer_is_an_internal_error_and_logged() {
         ),
     ] {
         for binding in BINDINGS {
-            let answer = running.client.ask_whole(binding, Operation::SendMessage, say(text)).await;
+            let answer = running.client.ask_full(binding, Operation::SendMessage, say(text)).await;
             let answer = shown(&answer);
             let code = match binding {
                 Binding::JsonRpc => "\"code\":-32603",

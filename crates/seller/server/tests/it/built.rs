@@ -18,24 +18,26 @@ use crate::client::Client;
 
 const BINDINGS: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
 
-/// Longest time for something that happens soon.
-const SOON: Duration = Duration::from_secs(60);
+/// Time limit of a wait.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What the agent has seen.
+/// Calls that the agent has received.
 #[derive(Default)]
-struct Seen {
+struct ObservedCalls {
     /// Signals of the messages, in their order.
     signals: Mutex<Vec<CancellationToken>>,
     decisions: Mutex<u32>,
 }
 
 /// Starts an agent that accepts two callers and everybody else.
-async fn start() -> (Client, Arc<Seen>) {
+async fn start() -> (Client, Arc<ObservedCalls>) {
     start_with(|builder| builder).await
 }
 
 /// As [`start`], with further settings.
-async fn start_with(settings: impl FnOnce(AgentBuilder) -> AgentBuilder) -> (Client, Arc<Seen>) {
+async fn start_with(
+    settings: impl FnOnce(AgentBuilder) -> AgentBuilder,
+) -> (Client, Arc<ObservedCalls>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let mut card = card::describe("Built", "Does as told.", &format!("http://{address}"));
@@ -43,17 +45,17 @@ async fn start_with(settings: impl FnOnce(AgentBuilder) -> AgentBuilder) -> (Cli
     let tokens = BearerTokens::new()
         .allow("of ada", Principal::new("ada", Scopes::All))
         .allow("of bob", Principal::new("bob", Scopes::All));
-    let seen = Arc::new(Seen::default());
-    let kept = Arc::clone(&seen);
+    let observed = Arc::new(ObservedCalls::default());
+    let agent_observed = Arc::clone(&observed);
     let builder = AgentBuilder::new("built", card)
         .with_auth(Authenticator::open_to_all("built").with_method(tokens))
         .with_max_file_bytes(4);
     let agent = settings(builder)
         .build(move |call| {
-            *kept.decisions.lock().unwrap() += 1;
-            kept.signals.lock().unwrap().push(call.context.cancellation.clone());
-            let said = call.message.text().unwrap_or_default().to_owned();
-            if said == "context" {
+            *agent_observed.decisions.lock().unwrap() += 1;
+            agent_observed.signals.lock().unwrap().push(call.context.cancellation.clone());
+            let input = call.message.text().unwrap_or_default().to_owned();
+            if input == "context" {
                 let header = call.context.headers.get("x-trace").map(|it| it.to_str().unwrap());
                 let data = json!({
                     "caller": call.context.caller.principal.name,
@@ -63,7 +65,7 @@ async fn start_with(settings: impl FnOnce(AgentBuilder) -> AgentBuilder) -> (Cli
                 });
                 return Ok(MessagePlan::Answer(vec![Part::data(data)]));
             }
-            Ok(MessagePlan::work(async move |progress| match said.as_str() {
+            Ok(MessagePlan::work(async move |progress| match input.as_str() {
                 "wait" => {
                     progress.status(TaskState::Working, None).await?;
                     std::future::pending().await
@@ -78,12 +80,12 @@ async fn start_with(settings: impl FnOnce(AgentBuilder) -> AgentBuilder) -> (Cli
                     progress.status_with(TaskState::Completed, parts).await
                 }
                 "no parts" => progress.status_with(TaskState::Completed, Vec::new()).await,
-                _ => progress.status(TaskState::Completed, Some(&said)).await,
+                _ => progress.status(TaskState::Completed, Some(&input)).await,
             }))
         })
         .unwrap();
     tokio::spawn(http::serve(listener, AgentRegistry::from_agent(Arc::new(agent)), pending()));
-    (Client::connect(address).await, seen)
+    (Client::connect(address).await, observed)
 }
 
 fn say(id: &str, text: &str) -> Value {
@@ -122,13 +124,13 @@ async fn the_context_has_caller_headers_and_metadata() {
 
 #[tokio::test]
 async fn a_message_sent_twice_gets_one_task() {
-    let (client, seen) = start().await;
+    let (client, observed) = start().await;
     let id = |answer: &Value| answer["result"]["task"]["id"].as_str().map(str::to_owned);
     let first = send(&client, Some("ada"), &say("m", "hello")).await;
     let again = send(&client, Some("ada"), &say("m", "hello")).await;
     assert!(id(&first).is_some());
     assert_eq!(first, again);
-    assert_eq!(*seen.decisions.lock().unwrap(), 1, "it is decided once");
+    assert_eq!(*observed.decisions.lock().unwrap(), 1, "it is decided once");
     let other = send(&client, Some("ada"), &say("m", "other")).await;
     let field = &other["error"]["data"][1]["fieldViolations"][0]["field"];
     assert_eq!((&other["error"]["code"], field), (&json!(-32602), &json!("message.messageId")));
@@ -141,19 +143,19 @@ async fn a_message_sent_twice_gets_one_task() {
 
 #[tokio::test]
 async fn each_message_is_new_without_repeat_detection() {
-    let (client, seen) = start_with(AgentBuilder::without_repeat_detection).await;
+    let (client, observed) = start_with(AgentBuilder::without_repeat_detection).await;
     let mut ids = BTreeSet::new();
     for text in ["hello", "hello", "something else"] {
         let answer = send(&client, Some("ada"), &say("m", text)).await;
         let id = answer["result"]["task"]["id"].as_str().map(str::to_owned);
         assert!(ids.insert(id.unwrap()), "{answer}");
     }
-    assert_eq!((ids.len(), *seen.decisions.lock().unwrap()), (3, 3));
+    assert_eq!((ids.len(), *observed.decisions.lock().unwrap()), (3, 3));
 }
 
 #[tokio::test]
 async fn a_continuing_message_sent_twice_continues_once() {
-    let (client, seen) = start().await;
+    let (client, observed) = start().await;
     let begun = send(&client, Some("ada"), &say("m", "ask")).await;
     let mut more = say("n", "answer");
     let message = more["message"].as_object().cloned().unwrap();
@@ -165,7 +167,7 @@ async fn a_continuing_message_sent_twice_continues_once() {
     assert_eq!(first["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{first}");
     let again = send(&client, Some("ada"), &more).await;
     assert_eq!(first, again, "although the task has ended");
-    assert_eq!(*seen.decisions.lock().unwrap(), 2);
+    assert_eq!(*observed.decisions.lock().unwrap(), 2);
 }
 
 #[tokio::test]
@@ -208,55 +210,55 @@ async fn a_state_has_a_message_of_any_parts() {
 }
 
 /// Waits for the signal of the first message.
-async fn signal(seen: &Seen) -> CancellationToken {
+async fn signal(observed: &ObservedCalls) -> CancellationToken {
     let found = async {
         loop {
-            let first = seen.signals.lock().unwrap().first().cloned();
+            let first = observed.signals.lock().unwrap().first().cloned();
             match first {
                 Some(signal) => break signal,
                 None => tokio::time::sleep(Duration::from_millis(5)).await,
             }
         }
     };
-    tokio::time::timeout(SOON, found).await.unwrap()
+    tokio::time::timeout(TIMEOUT, found).await.unwrap()
 }
 
 #[tokio::test]
 async fn the_signal_is_given_when_the_task_is_canceled() {
-    let (client, seen) = start().await;
+    let (client, observed) = start().await;
     let mut params = say("m", "wait");
     let now = json!({"returnImmediately": true});
     params.as_object_mut().unwrap().insert("configuration".to_owned(), now);
     let begun = client.ask(Binding::JsonRpc, Operation::SendMessage, params).await.unwrap();
-    let signal = signal(&seen).await;
+    let signal = signal(&observed).await;
     assert!(!signal.is_cancelled(), "the answer has come, so the caller has not gone");
     let id = json!({"id": begun[0]["task"]["id"]});
     client.ask(Binding::JsonRpc, Operation::CancelTask, id).await.unwrap();
-    tokio::time::timeout(SOON, signal.cancelled()).await.unwrap();
+    tokio::time::timeout(TIMEOUT, signal.cancelled()).await.unwrap();
 }
 
 #[tokio::test]
 async fn the_signal_is_given_when_the_caller_has_gone() {
     for operation in [Operation::SendMessage, Operation::SendStreamingMessage] {
-        let (client, seen) = start().await;
+        let (client, observed) = start().await;
         let calling =
             tokio::spawn(
                 async move { client.ask(Binding::JsonRpc, operation, say("m", "wait")).await },
             );
-        let signal = signal(&seen).await;
+        let signal = signal(&observed).await;
         assert!(!signal.is_cancelled());
         calling.abort();
         let _ = calling.await;
-        tokio::time::timeout(SOON, signal.cancelled()).await.unwrap();
+        tokio::time::timeout(TIMEOUT, signal.cancelled()).await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn the_signal_is_not_given_when_all_went_well() {
     for operation in [Operation::SendMessage, Operation::SendStreamingMessage] {
-        let (client, seen) = start().await;
+        let (client, observed) = start().await;
         client.ask(Binding::JsonRpc, operation, say("m", "hello")).await.unwrap();
-        assert!(!signal(&seen).await.is_cancelled(), "{operation:?}");
+        assert!(!signal(&observed).await.is_cancelled(), "{operation:?}");
     }
 }
 

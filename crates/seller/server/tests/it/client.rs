@@ -24,7 +24,7 @@ pub struct Client {
 }
 
 /// The head of an answer, its body and its trailers.
-pub type Whole = (Response<()>, Bytes, Option<hyper::HeaderMap>);
+pub type FullResponse = (Response<()>, Bytes, Option<hyper::HeaderMap>);
 
 /// What came back: the events of a stream or the one answer, or the error as this binding calls it.
 pub type Answer = Result<Vec<Value>, String>;
@@ -63,7 +63,7 @@ impl Client {
         path: &str,
         media_type: &str,
         body: impl Into<Bytes>,
-    ) -> Whole {
+    ) -> FullResponse {
         self.send_as(&[("a2a-version", "1.0")], method, path, media_type, body).await
     }
 
@@ -75,7 +75,7 @@ impl Client {
         path: &str,
         media_type: &str,
         body: impl Into<Bytes>,
-    ) -> Whole {
+    ) -> FullResponse {
         let response = self.begin(headers, method, path, media_type, body).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap();
@@ -111,7 +111,12 @@ impl Client {
     }
 
     /// Asks for an operation in the words of a binding, and returns all that comes back.
-    pub async fn ask_whole(&self, binding: Binding, operation: Operation, params: Value) -> Whole {
+    pub async fn ask_full(
+        &self,
+        binding: Binding,
+        operation: Operation,
+        params: Value,
+    ) -> FullResponse {
         match binding {
             Binding::JsonRpc => self.send_json_rpc(operation.name(), params).await,
             Binding::HttpJson => self.send_http_json(operation, params).await,
@@ -123,23 +128,23 @@ impl Client {
     }
 
     /// Calls a method of JSON-RPC.
-    pub async fn send_json_rpc(&self, method: &str, params: Value) -> Whole {
+    pub async fn send_json_rpc(&self, method: &str, params: Value) -> FullResponse {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         self.send(Method::POST, "/a2a", "application/json", body.to_string()).await
     }
 
     /// Calls a method of gRPC with a message.
-    pub async fn send_grpc(&self, method: &str, message: &[u8]) -> Whole {
+    pub async fn send_grpc(&self, method: &str, message: &[u8]) -> FullResponse {
         self.send_grpc_to(&format!("/lf.a2a.v1.A2AService/{method}"), message).await
     }
 
     /// Calls a method of any service of gRPC, by its path.
-    pub async fn send_grpc_to(&self, path: &str, message: &[u8]) -> Whole {
+    pub async fn send_grpc_to(&self, path: &str, message: &[u8]) -> FullResponse {
         let framed = framed(message);
         self.send(Method::POST, path, "application/grpc", framed).await
     }
 
-    async fn send_http_json(&self, operation: Operation, params: Value) -> Whole {
+    async fn send_http_json(&self, operation: Operation, params: Value) -> FullResponse {
         let id = params.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let sends = params.get("message").is_some();
         let query = || {
@@ -219,8 +224,8 @@ fn documents(head: &Response<()>, bytes: &[u8]) -> Vec<Value> {
 
 /// An answer as a snapshot shows it: the status, the headers that say what to do next, and the body, or the
 /// details of a gRPC status. Ids that differ from run to run are replaced.
-pub fn shown(whole: &Whole) -> String {
-    let (head, bytes, trailers) = whole;
+pub fn shown(response: &FullResponse) -> String {
+    let (head, bytes, trailers) = response;
     let mut lines = Vec::new();
     let ended = trailers.as_ref().unwrap_or(head.headers());
     match ended.get("grpc-status") {

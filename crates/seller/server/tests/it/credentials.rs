@@ -251,9 +251,9 @@ async fn tokens_of_an_open_id_provider_are_verified_with_its_keys() {
 #[tokio::test]
 async fn a_server_does_not_start_with_a_card_that_says_otherwise() {
     #[derive(Debug)]
-    struct Wrong(PublishedCard, Authenticator);
+    struct MismatchedAgent(PublishedCard, Authenticator);
 
-    impl Agent for Wrong {
+    impl Agent for MismatchedAgent {
         fn card(&self) -> &PublishedCard {
             &self.0
         }
@@ -269,9 +269,9 @@ async fn a_server_does_not_start_with_a_card_that_says_otherwise() {
 
     let card = card::describe("Wrong", "Is not served.", "http://127.0.0.1:1");
     let auth = Authenticator::requiring("wrong", BearerTokens::new());
-    let wrong = Wrong(PublishedCard::from_card(&card, Clock::system().now()), auth);
+    let agent = MismatchedAgent(PublishedCard::from_card(&card, Clock::system().now()), auth);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let agents = AgentRegistry::from_agent(Arc::new(wrong));
+    let agents = AgentRegistry::from_agent(Arc::new(agent));
     let refused = http::serve(listener, agents, pending()).await.unwrap_err();
     assert_eq!(
         refused.to_string(),

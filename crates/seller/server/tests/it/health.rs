@@ -12,7 +12,7 @@ use tradepost_server::health::Health;
 use tradepost_server::http::{HttpSettings, Routes};
 use tradepost_server::prelude::*;
 
-use crate::client::{Client, Whole, framed};
+use crate::client::{Client, FullResponse, framed};
 
 /// Storage that can be broken.
 #[derive(Debug, Default)]
@@ -49,8 +49,8 @@ async fn start(has_grpc: bool) -> (Client, Arc<Storage>, Arc<AgentRegistry>) {
 }
 
 /// The status of gRPC and the body.
-fn ended(whole: &Whole) -> (String, Vec<u8>) {
-    let (head, body, trailers) = whole;
+fn ended(response: &FullResponse) -> (String, Vec<u8>) {
+    let (head, body, trailers) = response;
     let status = trailers.as_ref().unwrap_or(head.headers())["grpc-status"].to_str().unwrap();
     (status.to_owned(), body.to_vec())
 }

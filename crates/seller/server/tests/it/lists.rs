@@ -15,11 +15,11 @@ const BINDINGS: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Gr
 async fn keep_task_with(running: &Running, body: &'static str) {
     let begun = running.client.ask(Binding::JsonRpc, Operation::SendMessage, say("wait")).await;
     let id = begun.unwrap()[0]["task"]["id"].as_str().unwrap().to_owned();
-    let kept = running.agent.memory.submit(
+    let submitted = running.agent.memory.submit(
         Box::new(move |tx| tx.append(&id, EntryKind::Artifact, body, None).map(drop)),
-        Box::new(|kept| kept.unwrap()),
+        Box::new(|submitted| submitted.unwrap()),
     );
-    kept.unwrap();
+    submitted.unwrap();
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn a_wrong_page_token_is_reported_with_every_other_problem() {
             [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"pageSize, pageToken"}},{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"pageSize","description":"must be <= 100"},{"field":"pageToken","description":"must be a nextPageToken of the same list"}]}]"#]],
         ),
     ] {
-        let answer = running.client.ask_whole(binding, Operation::ListTasks, params.clone()).await;
+        let answer = running.client.ask_full(binding, Operation::ListTasks, params.clone()).await;
         expected.assert_eq(&shown(&answer));
     }
     assert!(log.errors().is_empty());

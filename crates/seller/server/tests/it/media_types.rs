@@ -56,7 +56,7 @@ async fn every_unread_part_is_named_on_every_binding() {
     ] {
         for operation in [Operation::SendMessage, Operation::SendStreamingMessage] {
             let params = message(parts.clone());
-            let answer = running.client.ask_whole(binding, operation, params).await;
+            let answer = running.client.ask_full(binding, operation, params).await;
             expected.assert_eq(&shown(&answer));
         }
     }

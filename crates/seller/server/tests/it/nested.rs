@@ -56,8 +56,8 @@ async fn a_nested_router_knows_callers_by_connect_info() {
     for (knows_peers, expected) in [(true, "127.0.0.1"), (false, "0.0.0.0")] {
         let (address, _) = start(knows_peers).await;
         let (status, answer) = ask(address).await;
-        let said = &answer["result"]["message"]["parts"][0]["text"];
-        assert_eq!((status.as_str(), said.as_str()), ("HTTP/1.1 200 OK", Some(expected)));
+        let answer_text = &answer["result"]["message"]["parts"][0]["text"];
+        assert_eq!((status.as_str(), answer_text.as_str()), ("HTTP/1.1 200 OK", Some(expected)));
     }
 }
 

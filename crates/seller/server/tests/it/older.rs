@@ -15,9 +15,9 @@ use tradepost_server::prelude::*;
 use crate::client::{Client, events};
 
 #[derive(Debug)]
-struct Teller(PublishedCard, Authenticator, TaskService);
+struct TestAgent(PublishedCard, Authenticator, TaskService);
 
-impl Agent for Teller {
+impl Agent for TestAgent {
     fn card(&self) -> &PublishedCard {
         &self.0
     }
@@ -32,14 +32,16 @@ impl Agent for Teller {
             return Box::pin(async { card.into() });
         }
         self.2.perform(incoming, |message, _| {
-            let said = message.text().unwrap_or_default().to_owned();
-            if said == "hello" {
+            let input = message.text().unwrap_or_default().to_owned();
+            if input == "hello" {
                 return Ok(MessagePlan::Answer(vec![Part::text("good day")]));
             }
             Ok(MessagePlan::work(async move |progress| {
                 progress.status(TaskState::Working, None).await?;
-                progress.artifact(Artifact::new("a", vec![Part::text(&said)]), false, true).await?;
-                let waits = said == "wait";
+                progress
+                    .artifact(Artifact::new("a", vec![Part::text(&input)]), false, true)
+                    .await?;
+                let waits = input == "wait";
                 let end = if waits { TaskState::InputRequired } else { TaskState::Completed };
                 progress.status(end, Some("so far")).await
             }))
@@ -54,9 +56,9 @@ async fn start(both: bool) -> Client {
     card.capabilities.push_notifications = true;
     card.capabilities.extended_agent_card = true;
     let known = Principal { name: "ada".to_owned(), scopes: Scopes::All };
-    let means = AuthDeps::offline(Arc::new(MemoryStore::default()), Clock::system());
+    let deps = AuthDeps::offline(Arc::new(MemoryStore::default()), Clock::system());
     let policy = AuthSettings { api_keys: true, ..AuthSettings::default() };
-    let auth = Authenticator::open("teller", policy, &means).unwrap();
+    let auth = Authenticator::open("teller", policy, &deps).unwrap();
     let auth = auth.with_tokens(vec![("secret", known)]);
     card.security_schemes = auth.schemes();
     let now = Clock::system().now();
@@ -66,7 +68,7 @@ async fn start(both: bool) -> Client {
     };
     let service = TaskService::in_memory("teller").unwrap();
     let service = service.calling(Egress::new(Resolver::system(), true));
-    let registry = AgentRegistry::from_agent(Arc::new(Teller(card, auth, service)));
+    let registry = AgentRegistry::from_agent(Arc::new(TestAgent(card, auth, service)));
     tokio::spawn(http::serve(listener, registry, pending()));
     Client::connect(address).await
 }
@@ -163,14 +165,14 @@ async fn webhooks_are_set_read_listed_and_deleted() {
         "authentication": {"schemes": ["Bearer"], "credentials": "s"}});
     let params = json!({"taskId": task, "pushNotificationConfig": config});
     let set = client.older("tasks/pushNotificationConfig/set", params).await;
-    let kept = json!({"taskId": task, "pushNotificationConfig":
+    let expected = json!({"taskId": task, "pushNotificationConfig":
         {"id": "c", "url": "http://127.0.0.1:9/hook", "authentication": {"schemes": ["Bearer"]}}});
-    assert_eq!(set[0]["result"], kept, "{set:?}");
+    assert_eq!(set[0]["result"], expected, "{set:?}");
     let one = json!({"id": task, "pushNotificationConfigId": "c"});
     let read = client.older("tasks/pushNotificationConfig/get", one.clone()).await;
-    assert_eq!(read[0]["result"], kept);
+    assert_eq!(read[0]["result"], expected);
     let listed = client.older("tasks/pushNotificationConfig/list", json!({"id": task})).await;
-    assert_eq!(listed[0]["result"], json!([kept]));
+    assert_eq!(listed[0]["result"], json!([expected]));
     let deleted = client.older("tasks/pushNotificationConfig/delete", one).await;
     assert_eq!(deleted[0]["result"], Value::Null);
     assert!(deleted[0].get("error").is_none());

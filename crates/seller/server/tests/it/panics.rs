@@ -57,7 +57,7 @@ async fn a_panic_is_an_internal_error_on_every_binding() {
             let before = counted(&running);
             running.agent.panic_in(method);
             let params = if operation == Operation::ListTasks { json!({}) } else { say("x") };
-            let answer = running.client.ask_whole(binding, operation, params).await;
+            let answer = running.client.ask_full(binding, operation, params).await;
             running.agent.panic_in("");
             expected.assert_eq(&shown(&answer));
             assert_eq!(counted(&running), before + 1, "{method} over {}", binding.name());
@@ -104,9 +104,9 @@ async fn a_panic_of_work_fails_its_task_and_is_counted() {
         let events = running.client.ask(binding, operation, say("panic")).await.unwrap();
         let status = &events.last().unwrap()["statusUpdate"]["status"];
         assert_eq!(status["state"], "TASK_STATE_FAILED", "{}", binding.name());
-        let said = status["message"]["parts"][0]["text"].as_str().unwrap();
+        let text = status["message"]["parts"][0]["text"].as_str().unwrap();
         let expected = "The agent failed to work on this task. Error id: err_<id>";
-        assert_eq!(without_ids(said), expected);
+        assert_eq!(without_ids(text), expected);
         let well = running.client.ask(binding, Operation::SendMessage, say("well")).await.unwrap();
         assert_eq!(well[0]["task"]["status"]["state"], "TASK_STATE_COMPLETED");
     }

@@ -2,7 +2,7 @@
 
 use tradepost_a2a::protobuf::descriptors;
 
-use crate::client::{Client, Whole, framed};
+use crate::client::{Client, FullResponse, framed};
 use crate::echoed::start;
 
 const PATHS: [&str; 2] = [
@@ -21,7 +21,7 @@ async fn ask(client: &Client, path: &str, questions: &[Vec<u8>]) -> (Vec<Vec<u8>
     let all = questions.iter().map(|question| framed(question)).collect::<Vec<_>>().concat();
     let headers = [("a2a-version", "1.0")];
     let answer = client.send_as(&headers, hyper::Method::POST, path, "application/grpc", all);
-    let (head, bytes, trailers): Whole = answer.await;
+    let (head, bytes, trailers): FullResponse = answer.await;
     let status = trailers.as_ref().unwrap_or(head.headers())["grpc-status"].to_str().unwrap();
     let mut rest = &bytes[..];
     let mut messages = Vec::new();

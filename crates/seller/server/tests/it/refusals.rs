@@ -50,10 +50,10 @@ async fn check(text: &str, expected: [Expect; 3]) {
         [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc].into_iter().zip(expected)
     {
         let operation = Operation::SendMessage;
-        let answer = running.client.ask_whole(binding, operation, say(text)).await;
+        let answer = running.client.ask_full(binding, operation, say(text)).await;
         expected.assert_eq(&shown(&answer));
         let streamed = Operation::SendStreamingMessage;
-        let streamed = running.client.ask_whole(binding, streamed, say(text)).await;
+        let streamed = running.client.ask_full(binding, streamed, say(text)).await;
         assert_eq!(shown(&answer), shown(&streamed), "a stream that does not begin");
     }
 }

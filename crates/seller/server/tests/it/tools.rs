@@ -107,9 +107,9 @@ async fn start() -> Client {
         meta: None,
     };
     let known = |name: &str, scopes| Principal { name: name.to_owned(), scopes };
-    let means = AuthDeps::offline(Arc::new(MemoryStore::default()), Clock::system());
+    let deps = AuthDeps::offline(Arc::new(MemoryStore::default()), Clock::system());
     let policy = AuthSettings { api_keys: true, ..AuthSettings::default() };
-    let auth = Authenticator::open("adder", policy, &means).unwrap();
+    let auth = Authenticator::open("adder", policy, &deps).unwrap();
     card.security_schemes = auth.schemes();
     let agent = Adder {
         card: PublishedCard::from_card(&card, Clock::system().now()),

@@ -16,15 +16,15 @@ use tradepost_server::prelude::*;
 
 /// An agent whose answers wait until they are let go.
 #[derive(Debug)]
-struct Slow {
+struct GatedAgent {
     card: PublishedCard,
     auth: Authenticator,
     hosts: [String; 1],
     gate: Arc<Semaphore>,
-    at_work: Arc<AtomicUsize>,
+    running: Arc<AtomicUsize>,
 }
 
-impl Slow {
+impl GatedAgent {
     fn new(id: &str) -> Self {
         let card = card::describe(id, "Waits.", &format!("http://{id}.example"));
         Self {
@@ -32,12 +32,12 @@ impl Slow {
             auth: Authenticator::open_to_all(id),
             hosts: [format!("{id}.example")],
             gate: Arc::new(Semaphore::new(0)),
-            at_work: Arc::default(),
+            running: Arc::default(),
         }
     }
 }
 
-impl Agent for Slow {
+impl Agent for GatedAgent {
     fn card(&self) -> &PublishedCard {
         &self.card
     }
@@ -56,7 +56,7 @@ impl Agent for Slow {
 
     fn perform<'a>(&'a self, _: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         Box::pin(async {
-            self.at_work.fetch_add(1, Ordering::SeqCst);
+            self.running.fetch_add(1, Ordering::SeqCst);
             self.gate.acquire().await.unwrap().forget();
             AgentOutcome::Protocol(A2aRefusal::new(A2aCode::UnsupportedOperation, "done"))
         })
@@ -79,9 +79,9 @@ async fn ask(address: SocketAddr, host: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_crowd_at_one_agent_leaves_places_to_another() {
-    let noisy = Arc::new(Slow::new("noisy"));
-    let quiet = Arc::new(Slow::new("quiet"));
+async fn many_requests_to_one_agent_leave_places_to_another() {
+    let noisy = Arc::new(GatedAgent::new("noisy"));
+    let quiet = Arc::new(GatedAgent::new("quiet"));
     let settings = HttpSettings {
         max_running_requests: 8,
         request_timeout: Duration::from_mins(10),
@@ -93,18 +93,18 @@ async fn a_crowd_at_one_agent_leaves_places_to_another() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(http::serve(listener, registry, pending::<()>()));
-    let mut crowd = JoinSet::new();
-    (0..40).for_each(|_| drop(crowd.spawn(ask(address, "noisy"))));
-    while noisy.at_work.load(Ordering::SeqCst) < 2 {
+    let mut requests = JoinSet::new();
+    (0..40).for_each(|_| drop(requests.spawn(ask(address, "noisy"))));
+    while noisy.running.load(Ordering::SeqCst) < 2 {
         tokio::task::yield_now().await;
     }
     quiet.gate.add_permits(50);
     for _ in 0..50 {
         assert!(ask(address, "quiet").await.contains("done"));
     }
-    assert_eq!(noisy.at_work.load(Ordering::SeqCst), 2, "a quarter of the places, and no more");
+    assert_eq!(noisy.running.load(Ordering::SeqCst), 2, "a quarter of the places, and no more");
     noisy.gate.add_permits(40);
-    while let Some(answer) = crowd.join_next().await {
+    while let Some(answer) = requests.join_next().await {
         assert!(answer.unwrap().contains("done"), "nobody of the crowd is forgotten");
     }
 }

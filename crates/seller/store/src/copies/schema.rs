@@ -55,7 +55,7 @@ pub(super) fn differences(
             None => {
                 lines.push(format!("the {kind} {name:?}{of_table} does not belong to tradepost"))
             }
-            Some(wanted) if wanted != object => {
+            Some(expected_object) if expected_object != object => {
                 lines.push(format!("the {kind} {name:?} is not as tradepost makes it"));
             }
             Some(_) => {}
@@ -67,7 +67,7 @@ pub(super) fn differences(
 }
 
 /// Stops SQLite from running anything that the schema of a file names.
-pub(super) fn distrust(connection: &Connection) -> Result<(), InternalError> {
+pub(super) fn restrict_schema(connection: &Connection) -> Result<(), InternalError> {
     let set = || {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -76,6 +76,7 @@ pub(super) fn distrust(connection: &Connection) -> Result<(), InternalError> {
     set().map(drop).map_err(InternalError::on(WHAT))
 }
 
+/// Reads the schema of a database, without the tables of SQLite.
 fn read(connection: &Connection) -> Result<Schema, rusqlite::Error> {
     // An index without a statement is one that SQLite creates for a key.
     let sql = "SELECT type, name, tbl_name, coalesce(sql, '') AS statement FROM sqlite_master
@@ -98,7 +99,7 @@ fn read(connection: &Connection) -> Result<Schema, rusqlite::Error> {
 fn normalized(sql: &str) -> String {
     let mut written = String::with_capacity(sql.len());
     let mut rest = sql.chars().peekable();
-    let mut is_apart = false;
+    let mut has_gap = false;
     while let Some(c) = rest.next() {
         if c == '-' && rest.peek() == Some(&'-') {
             for skipped in rest.by_ref() {
@@ -106,25 +107,25 @@ fn normalized(sql: &str) -> String {
                     break;
                 }
             }
-            is_apart = true;
+            has_gap = true;
         } else if c == '\'' {
             written.push(c);
-            for kept in rest.by_ref() {
-                written.push(kept);
-                if kept == '\'' {
+            for quoted in rest.by_ref() {
+                written.push(quoted);
+                if quoted == '\'' {
                     break;
                 }
             }
-            is_apart = false;
+            has_gap = false;
         } else if c.is_whitespace() {
-            is_apart = true;
+            has_gap = true;
         } else if c != '"' {
             let is_word = |c: char| c.is_alphanumeric() || c == '_';
-            if is_apart && is_word(c) && written.ends_with(is_word) {
+            if has_gap && is_word(c) && written.ends_with(is_word) {
                 written.push(' ');
             }
             written.extend(c.to_lowercase());
-            is_apart = false;
+            has_gap = false;
         }
     }
     written

@@ -119,30 +119,30 @@ impl PgConnection {
     pub(super) fn open(
         config: &Config,
         tls: Option<MakeRustlsConnect>,
-        patience: Duration,
+        limit: Duration,
     ) -> Result<Self, PgError> {
         let mut io = PgIo::new()?;
-        let opened = io.block_on(within(patience, notify::open(config, tls, |_| ())))?;
+        let opened = io.block_on(within(limit, notify::open(config, tls, |_| ())))?;
         io.transfer = Some(opened.transfer);
         let client = opened.client;
         let connection = Self { client, statements: Mutex::default(), io: Mutex::new(io) };
-        connection.wait(patience, connection.batch(notify::SETUP))?;
+        connection.wait(limit, connection.batch(notify::SETUP))?;
         Ok(connection)
     }
 
     /// Does some work on this connection, and blocks until it is done or the time is up. Works in any context.
     pub(super) fn wait<T: Send>(
         &self,
-        patience: Duration,
+        limit: Duration,
         work: impl Future<Output = Result<T, Error>> + Send,
     ) -> Result<T, PgError> {
-        self.io().block_on(within(patience, work))
+        self.io().block_on(within(limit, work))
     }
 
     /// Returns true when the connection was closed, by whatever side.
     pub(super) fn is_closed(&self) -> bool {
-        // Nobody reads while nobody waits. The runtime looks at the socket after the first step, and what has arrived is
-        // read in the second.
+        // The socket is only read while a call waits. The runtime polls it after the first yield, and what has
+        // arrived is read after the second.
         let read = async {
             yield_now().await;
             yield_now().await;
@@ -177,6 +177,7 @@ impl PgConnection {
         self.client.batch_execute(sql).await
     }
 
+    /// Prepares a statement, once for each connection.
     async fn prepared(&self, PgCall { sql, values }: &PgCall) -> Result<Statement, Error> {
         let known = || self.statements.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(statement) = known().get(sql) {
@@ -223,10 +224,10 @@ impl PgConnection {
 
 /// Does some work within a time limit.
 async fn within<T>(
-    patience: Duration,
+    limit: Duration,
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, PgError> {
-    match timeout(patience, work).await {
+    match timeout(limit, work).await {
         Ok(done) => done.map_err(|error| PgError::from_driver(&error)),
         Err(_) => Err(PgError::Silent),
     }

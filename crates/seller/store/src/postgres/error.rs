@@ -24,7 +24,7 @@ pub(crate) enum PgError {
 impl PgError {
     pub(super) fn from_driver(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
-            Some(said) => Self::Refused(said.code().clone(), said.message().to_owned()),
+            Some(db_error) => Self::Refused(db_error.code().clone(), db_error.message().to_owned()),
             None => Self::Gone(chain(error)),
         }
     }

@@ -129,7 +129,7 @@ impl NotifyListener {
     }
 
     /// Queues notices for the other processes.
-    pub(super) fn tell(&self, notices: Vec<ChangeNotice>) {
+    pub(super) fn notify(&self, notices: Vec<ChangeNotice>) {
         for notice in notices {
             // A full queue loses nothing: the others look by themselves, too.
             if let Err(mpsc::error::TrySendError::Full(_)) = self.sender.try_send(notice) {
@@ -270,7 +270,7 @@ async fn exchange_notices(
             }
             _ = heartbeat.tick() => {
                 within_timeout(client.execute(&processes::beat(), &[&target.process])).await?;
-                within_timeout(client.execute(permits::TIDY, &[])).await?;
+                within_timeout(client.execute(permits::DELETE_FULL_BUCKETS, &[])).await?;
                 // Finds everything that was missed. The first tick comes at once, so that this covers the time without
                 // a connection, too.
                 incoming.take(ChangeNotice::Any);
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn slow_listeners_are_told_to_look_and_nothing_piles_up() {
         let (sender, called_with) = threads::channel();
-        let (let_go, wait) = threads::channel::<()>();
+        let (release, wait) = threads::channel::<()>();
         let wait = Mutex::new(wait);
         let callback = move |notice: &ChangeNotice| {
             sender.send(notice.clone()).unwrap();
@@ -318,16 +318,16 @@ mod tests {
         (1..=QUEUE).for_each(|seq| incoming.take(appended(seq.try_into().unwrap())));
         assert!(!incoming.has_missed.load(Ordering::Acquire));
         (0..3 * QUEUE).for_each(|_| incoming.take(ChangeNotice::Due));
-        let_go.send(()).unwrap();
+        release.send(()).unwrap();
         assert_eq!(
             called_with.recv().unwrap(),
             ChangeNotice::Any,
             "one look in the place of all of them"
         );
         incoming.take(ChangeNotice::Changed);
-        let_go.send(()).unwrap();
+        release.send(()).unwrap();
         assert_eq!(called_with.recv().unwrap(), ChangeNotice::Changed);
-        let_go.send(()).unwrap();
+        release.send(()).unwrap();
     }
 
     #[test]
@@ -340,10 +340,10 @@ mod tests {
             callbacks: Arc::default(),
             shared_client: SharedClient::default(),
         };
-        notify_listener.tell(vec![ChangeNotice::Due, appended(1)]);
+        notify_listener.notify(vec![ChangeNotice::Due, appended(1)]);
         let first = outgoing.queue.try_recv().unwrap();
         assert_eq!(outgoing.all(first), [ChangeNotice::Due, appended(1)]);
-        notify_listener.tell(vec![
+        notify_listener.notify(vec![
             ChangeNotice::Due,
             appended(2),
             appended(3),

@@ -10,19 +10,19 @@ use crate::sqlite::Schema;
 /// functions but grant every lock; poolers that share sessions give both the same one.
 pub(crate) fn check_locks(one: &PgSession, other: &PgSession) -> Result<(), InternalError> {
     const WHAT: &str = "trying the database's locks";
-    const TAKE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 20260401))";
-    const GIVE: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 20260401))";
+    const LOCK: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 20260401))";
+    const UNLOCK: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 20260401))";
     // A name of this process alone: others may be testing theirs.
     let name = one.process().to_owned();
     let ask = |session: &PgSession, sql| {
         let rows = session.query(WHAT, sql, params![name])?;
         Ok::<bool, InternalError>(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
     };
-    let first = ask(one, TAKE)?;
-    let second = ask(other, TAKE)?;
+    let first = ask(one, LOCK)?;
+    let second = ask(other, LOCK)?;
     // A pooler of transactions may have released it on another session than the one that took it.
-    let given = ask(one, GIVE)?;
-    if first && !second && given {
+    let released = ask(one, UNLOCK)?;
+    if first && !second && released {
         return Ok(());
     }
     let cause = "its advisory locks keep nobody out, so that one thing could happen twice: connect to a \
@@ -40,6 +40,7 @@ pub(crate) fn prepare(session: &PgSession, schema: Schema) -> Result<(), Interna
     outcome
 }
 
+/// Applies the migrations that the database lacks.
 fn migrate(session: &PgSession, schema: Schema) -> Result<(), InternalError> {
     const WHAT: &str = "opening the database";
     session.lock("the schema of tradepost")?;

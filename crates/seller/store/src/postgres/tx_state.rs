@@ -25,7 +25,7 @@ pub(super) enum TxStage {
 pub(super) struct TxState {
     pub(super) stage: TxStage,
     /// Statements to be sent before any other.
-    pub(super) kept_back: Vec<PgCall>,
+    pub(super) deferred: Vec<PgCall>,
     /// Tenants whose locks it holds.
     pub(super) tenants: BTreeSet<String>,
     /// Its transaction id, once it holds a lock.
@@ -33,5 +33,5 @@ pub(super) struct TxState {
     /// Its first error: the server runs nothing more in it.
     pub(super) broken: Option<PgError>,
     /// Notices sent to other processes once it is committed.
-    pub(super) news: Vec<ChangeNotice>,
+    pub(super) notices: Vec<ChangeNotice>,
 }

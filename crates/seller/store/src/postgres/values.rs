@@ -24,7 +24,7 @@ impl SqlValue<'_> {
             Self::Blob(bytes) => {
                 SqlValue::Blob(bytes.as_ref().map(|bytes| Cow::Owned(bytes.to_vec())))
             }
-            Self::Truth(truth) => SqlValue::Truth(*truth),
+            Self::Bool(flag) => SqlValue::Bool(*flag),
         };
         values.iter().map(own).collect()
     }
@@ -34,7 +34,7 @@ impl SqlValue<'_> {
             Self::Integer(_) => Type::INT8,
             Self::Text(_) => Type::TEXT,
             Self::Blob(_) => Type::BYTEA,
-            Self::Truth(_) => Type::BOOL,
+            Self::Bool(_) => Type::BOOL,
         }
     }
 }
@@ -49,7 +49,7 @@ impl ToSql for SqlValue<'_> {
             Self::Integer(number) => number.to_sql(kind, out),
             Self::Text(text) => text.as_deref().to_sql(kind, out),
             Self::Blob(bytes) => bytes.as_deref().to_sql(kind, out),
-            Self::Truth(truth) => truth.to_sql(kind, out),
+            Self::Bool(flag) => flag.to_sql(kind, out),
         }
     }
 
@@ -99,9 +99,9 @@ mod tests {
         for text in
             ["", "plain", "\0", "\u{FFFF}", "\u{FFFF}0", "\0\u{FFFF}1\0", "0\u{FFFF}\u{FFFF}1"]
         {
-            let kept = escaped(text);
-            assert!(!kept.contains('\0'), "{text:?}");
-            assert_eq!(unescaped(&kept), text);
+            let stored = escaped(text);
+            assert!(!stored.contains('\0'), "{text:?}");
+            assert_eq!(unescaped(&stored), text);
         }
         assert_ne!(escaped("\0"), escaped("\u{FFFF}0"));
     }

@@ -169,6 +169,7 @@ pub(crate) fn open(path: &Path, schema: Schema) -> Result<Connection, InternalEr
     Ok(connection)
 }
 
+/// Applies the migrations that the database lacks.
 fn migrate(connection: &Connection) -> Result<(), InternalError> {
     let on = InternalError::on::<rusqlite::Error>;
     transaction(connection, || {

@@ -31,12 +31,12 @@ impl StoreTransaction<'_> {
         destination: &str,
         noticed: &[AlertNotice],
     ) -> Result<(), InternalError> {
-        const FORGET: &str = "DELETE FROM alerts WHERE destination = $1";
+        const DELETE_ALERTS: &str = "DELETE FROM alerts WHERE destination = $1";
         const NOTE: &str = "
             INSERT INTO alerts (destination, key, what, level, since, told_at)
             VALUES ($1, $2, $3, $4, $5, $6)";
         // All of them are replaced: a resolved problem is not among them, and is reported again if it recurs.
-        self.0.execute("forgetting alerts", FORGET, params![destination])?;
+        self.0.execute("forgetting alerts", DELETE_ALERTS, params![destination])?;
         for AlertNotice { key, what, level, since, noticed_at } in noticed {
             let level = i64::try_from(*level).unwrap_or(i64::MAX);
             let values = params![destination, key, what, level, since, noticed_at];

@@ -105,6 +105,7 @@ impl Store {
     }
 }
 
+/// Reads a calendar feed from a row.
 fn read(row: &SqlRow<'_>) -> RowResult<CalendarFeed> {
     let day: Option<String> = row.get("last_used_on")?;
     Ok(CalendarFeed {

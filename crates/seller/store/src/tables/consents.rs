@@ -286,7 +286,7 @@ impl Database {
             let mut checker = ChainChecker::new(dealer_id.clone(), expected);
             self.0.each("reading the consents", &sql, params![dealer_id], |row| {
                 let (record, hash) = record(row)?;
-                let (kept, payload, state) = proof(row, &record)?;
+                let (opened_evidence, payload, state) = proof(row, &record)?;
                 // A grant without its submission that was not erased lacks its evidence.
                 let is_erased = state.as_deref() == Some(LeadState::Erased.name());
                 let lacking = Value::Null;
@@ -295,7 +295,7 @@ impl Database {
                     (None, true) => None,
                     (None, false) => Some(&lacking),
                 };
-                checker.take(&record, &hash, kept.as_ref(), payload);
+                checker.take(&record, &hash, opened_evidence.as_ref(), payload);
                 Ok(true)
             })?;
             checks.push(checker.finish());
@@ -412,6 +412,7 @@ fn last_consent(
     Ok(last.unwrap_or((0, START)))
 }
 
+/// Reads a consent record and its hash from a row.
 fn record(row: &SqlRow<'_>) -> RowResult<(ConsentRecord, Sha256Hash)> {
     let record = ConsentRecord {
         dealer_id: row.get("dealer_id")?,
@@ -436,14 +437,15 @@ fn proof(
     let at = at.unwrap_or(record.at);
     let of = |column| AadContext::lead(column, &record.dealer_id, &record.lead_id, at);
     // A value that cannot be decrypted does not match the hash.
-    let kept = readable(evidence(row, record, by.as_deref(), &of(ADDRESS)))?;
-    let kept = kept.unwrap_or_else(|_| Some(ConsentEvidence::default()));
+    let opened_evidence = readable(evidence(row, record, by.as_deref(), &of(ADDRESS)))?;
+    let opened_evidence = opened_evidence.unwrap_or_else(|_| Some(ConsentEvidence::default()));
     let payload = readable(row.opened_if_any("payload", by.as_deref(), &of(PAYLOAD)))?;
     let payload = payload.unwrap_or_else(|_| Some("null".to_owned()));
     let payload = payload.and_then(|text| tradepost_document::json::from_str(&text).ok());
-    Ok((kept, payload, row.get("state")?))
+    Ok((opened_evidence, payload, row.get("state")?))
 }
 
+/// Reads and decrypts the evidence of a consent record, where the row has any.
 fn evidence(
     row: &SqlRow<'_>,
     record: &ConsentRecord,
@@ -476,7 +478,7 @@ fn contacts(payload: &Value) -> Vec<String> {
 /// Returns the parts of a payload that do not identify the customer. The consent's text often names people.
 fn without_customer(payload: &Value) -> Value {
     let of = |pointer: &str| payload.pointer(pointer).cloned();
-    let mut kept = json!({"type": of("/type"), "erased": true});
+    let mut remaining = json!({"type": of("/type"), "erased": true});
     for (name, members) in [
         ("consent", &["granted_at", "expires_at", "allowed_channels", "scope"][..]),
         ("appointment", &["appointment_type", "appointment_at", "duration_minutes"]),
@@ -500,9 +502,9 @@ fn without_customer(payload: &Value) -> Value {
             .iter()
             .filter_map(|member| Some(((*member).to_owned(), of(&format!("/{name}/{member}"))?)))
             .collect();
-        if let Some(kept) = kept.as_object_mut().filter(|_| !part.is_empty()) {
-            kept.insert(name.to_owned(), Value::Object(part));
+        if let Some(object) = remaining.as_object_mut().filter(|_| !part.is_empty()) {
+            object.insert(name.to_owned(), Value::Object(part));
         }
     }
-    kept
+    remaining
 }

@@ -8,7 +8,7 @@ use crate::empty_searches::{EmptySearchCount, TEXTS_OF_A_DAY};
 use crate::sql::params;
 
 /// Text of the row that counts the searches without a row of their own.
-pub(super) const OTHERS: &str = "";
+pub(super) const OTHER_SEARCHES: &str = "";
 
 impl StoreTransaction<'_> {
     /// Adds to the counts of searches that found nothing. A text beyond the limit of its day is only counted.
@@ -23,7 +23,7 @@ impl StoreTransaction<'_> {
                 Some(search) if self.may_keep(count, search.text.as_str())? => {
                     self.add(count, search.text.as_str(), search.reading.as_str())?;
                 }
-                Some(_) | None => self.add(count, OTHERS, "")?,
+                Some(_) | None => self.add(count, OTHER_SEARCHES, "")?,
             }
         }
         Ok(())
@@ -31,7 +31,7 @@ impl StoreTransaction<'_> {
 
     /// Returns true for a text that is kept already, and while its day has room for another.
     fn may_keep(&self, count: &EmptySearchCount, text: &str) -> Result<bool, InternalError> {
-        let kept: u32 = self.0.one(
+        let text_count: u32 = self.0.one(
             "counting the searches of a day",
             "SELECT CASE WHEN EXISTS (SELECT 1 FROM empty_searches
                                       WHERE dealer_id = $1 AND day = $2 AND text = $3)
@@ -41,9 +41,10 @@ impl StoreTransaction<'_> {
             params![count.dealer_id, count.day, text],
             |row| row.only(),
         )?;
-        Ok(kept < TEXTS_OF_A_DAY)
+        Ok(text_count < TEXTS_OF_A_DAY)
     }
 
+    /// Adds searches to the row of a text and a day.
     fn add(
         &self,
         count: &EmptySearchCount,

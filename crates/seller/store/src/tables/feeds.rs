@@ -10,7 +10,7 @@ use crate::Store;
 use crate::sql::{RowResult, SqlRow, params};
 
 /// Number of runs that are kept for each feed.
-const REMEMBERED: u32 = 50;
+const MAX_RUNS: u32 = 50;
 
 words! {
     /// Outcome of a run.
@@ -186,7 +186,7 @@ impl StoreTransaction<'_> {
             "DELETE FROM feed_runs WHERE dealer_id = $1 AND feed = $2 AND run_id NOT IN (
                  SELECT run_id FROM feed_runs WHERE dealer_id = $1 AND feed = $2
                  ORDER BY began_at DESC, run_id DESC LIMIT $3)",
-            params![run.dealer_id, run.feed, REMEMBERED],
+            params![run.dealer_id, run.feed, MAX_RUNS],
         )
     }
 }
@@ -262,6 +262,7 @@ impl Store {
     }
 }
 
+/// Reads a run of a feed from a row.
 fn read(row: &SqlRow<'_>) -> RowResult<FeedRun> {
     let outcome: String = row.get("outcome")?;
     let outcome = FeedOutcome::from_name(&outcome).ok_or("an outcome that nobody knows")?;

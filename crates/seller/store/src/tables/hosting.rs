@@ -213,7 +213,7 @@ impl StoreTransaction<'_> {
                 ],
             )?;
         }
-        self.0.tell(ChangeNotice::Changed);
+        self.0.notify(ChangeNotice::Changed);
         Ok(revision)
     }
 
@@ -229,7 +229,7 @@ impl StoreTransaction<'_> {
     ) -> Hosted {
         self.0.lock(&dealer.dealer_id)?;
         self.0.lock(HOSTING_LOCK)?;
-        self.is_there(&dealer.dealer_id, expected)?;
+        self.require_dealer(&dealer.dealer_id, expected)?;
         // Its own hosts too, so that a host which it keeps is not found taken.
         self.release(&dealer.dealer_id)?;
         // When a host belongs to another dealer, the caller rolls back the release as well.
@@ -244,7 +244,7 @@ impl StoreTransaction<'_> {
              WHERE dealer_id = $1",
             params![dealer.dealer_id, dealer.document, revision, now],
         )?;
-        self.0.tell(ChangeNotice::Changed);
+        self.0.notify(ChangeNotice::Changed);
         Ok(revision)
     }
 
@@ -262,7 +262,7 @@ impl StoreTransaction<'_> {
     ) -> Result<Option<i64>, TransactionError<HostingConflict>> {
         self.0.lock(dealer_id)?;
         self.0.lock(HOSTING_LOCK)?;
-        let known = self.is_there(dealer_id, expected)?;
+        let known = self.require_dealer(dealer_id, expected)?;
         // Nothing changes, and without a new revision no process has to look.
         if known.0 == state {
             return Ok(None);
@@ -288,7 +288,7 @@ impl StoreTransaction<'_> {
              WHERE dealer_id = $1",
             params![dealer_id, state.name(), revision, now],
         )?;
-        self.0.tell(ChangeNotice::Changed);
+        self.0.notify(ChangeNotice::Changed);
         Ok(Some(revision))
     }
 
@@ -316,11 +316,12 @@ impl StoreTransaction<'_> {
     fn state_of(&self, dealer_id: &str) -> Result<Option<(HostedState, i64)>, InternalError> {
         let sql = "SELECT state, revision FROM hosted_dealers WHERE dealer_id = $1";
         self.0.first("reading how a hosted dealer stands", sql, params![dealer_id], |row| {
-            Ok((standing(row)?, row.get("revision")?))
+            Ok((hosted_state(row)?, row.get("revision")?))
         })
     }
 
-    fn is_there(
+    /// Returns the state and revision of a dealer, or the conflict when it is absent or has another revision.
+    fn require_dealer(
         &self,
         dealer_id: &str,
         expected: Option<i64>,
@@ -359,7 +360,7 @@ impl StoreTransaction<'_> {
     }
 }
 
-fn standing(row: &SqlRow<'_>) -> RowResult<HostedState> {
+fn hosted_state(row: &SqlRow<'_>) -> RowResult<HostedState> {
     let name: String = row.get("state")?;
     HostedState::from_name(&name).ok_or_else(|| "a dealer stands in a way that is unknown".into())
 }
@@ -367,7 +368,7 @@ fn standing(row: &SqlRow<'_>) -> RowResult<HostedState> {
 fn read(row: &SqlRow<'_>) -> RowResult<HostedDealer> {
     Ok(HostedDealer {
         dealer_id: row.get("dealer_id")?,
-        state: standing(row)?,
+        state: hosted_state(row)?,
         document: row.get("document")?,
         revision: row.get("revision")?,
         created_at: row.get("created_at")?,

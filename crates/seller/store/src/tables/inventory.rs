@@ -94,7 +94,7 @@ impl<'c> Bodies<'c> {
 }
 
 /// Stored state of a unit before a replacement.
-struct Before {
+struct StoredUnit {
     body: BodyDigest,
     is_sold: bool,
     removed: bool,
@@ -195,7 +195,7 @@ fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<BodyPackin
 }
 
 /// Number of bytes of a snapshot in one row of the database: one statement must not take long.
-const PART: usize = 1024 * 1024;
+const SNAPSHOT_PART_BYTES: usize = 1024 * 1024;
 
 /// State of a dealer's inventory as a whole.
 #[derive(Debug, Default)]
@@ -235,12 +235,12 @@ impl StoreTransaction<'_> {
         let mut packing = packing(self.0, dealer_id)?;
         let mut before = self.stored(dealer_id, &mut packing)?;
         // Learned once: listings packed with one dictionary cannot be read with another.
-        let learned = match packing {
+        let new_dictionary = match packing {
             Some(_) => None,
             None if dry_run || self.0.is_shared() => None,
-            None => learn(units),
+            None => learn_dictionary(units),
         };
-        if let Some(dictionary) = &learned {
+        if let Some(dictionary) = &new_dictionary {
             packing = Some(BodyPacking::new(dictionary)?);
         }
         let mut done = Replacement {
@@ -262,7 +262,7 @@ impl StoreTransaction<'_> {
                 (false, Some(unit)) if on_offer && unit.body == BodyDigest::new(&row.body) => {
                     done.unchanged += 1;
                     // Until there was a dictionary nothing was packed; with the first one everything is.
-                    if !dry_run && learned.is_none() {
+                    if !dry_run && new_dictionary.is_none() {
                         self.confirm_listing(dealer_id, row)?;
                     } else if !dry_run {
                         self.put_listing(dealer_id, row, None, &mut packing)?;
@@ -296,9 +296,9 @@ impl StoreTransaction<'_> {
                  ON CONFLICT (dealer_id) DO UPDATE SET generation = inventories.generation + 1",
                 params![dealer_id],
             )?;
-            self.0.tell(ChangeNotice::Changed);
+            self.0.notify(ChangeNotice::Changed);
         }
-        if let Some(dictionary) = learned {
+        if let Some(dictionary) = new_dictionary {
             self.0.execute(
                 "keeping a dictionary",
                 "UPDATE inventories SET dictionary = $2 WHERE dealer_id = $1",
@@ -317,13 +317,13 @@ impl StoreTransaction<'_> {
         name: &str,
     ) -> Result<Option<InventoryState>, InternalError> {
         let before = state(self.0, dealer_id)?;
-        let noted = self.0.change(
+        let updated_rows = self.0.change(
             "noting a snapshot",
             "UPDATE inventories SET snapshot = $3, snapshot_of = $2
              WHERE dealer_id = $1 AND generation = $2",
             params![dealer_id, generation, name],
         )?;
-        Ok((noted > 0).then_some(before))
+        Ok((updated_rows > 0).then_some(before))
     }
 
     /// Stores a snapshot in the database in place of the former one: `parts` are its bytes.
@@ -333,9 +333,9 @@ impl StoreTransaction<'_> {
         name: &str,
         parts: &[&[u8]],
     ) -> Result<(), InternalError> {
-        let gone = "DELETE FROM snapshots WHERE dealer_id = $1";
-        self.0.execute("removing a snapshot", gone, params![dealer_id])?;
-        let parts = parts.iter().flat_map(|part| part.chunks(PART));
+        let delete = "DELETE FROM snapshots WHERE dealer_id = $1";
+        self.0.execute("removing a snapshot", delete, params![dealer_id])?;
+        let parts = parts.iter().flat_map(|part| part.chunks(SNAPSHOT_PART_BYTES));
         for (number, bytes) in parts.enumerate() {
             let sql =
                 "INSERT INTO snapshots (dealer_id, name, part, bytes) VALUES ($1, $2, $3, $4)";
@@ -344,6 +344,7 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
+    /// Writes a listing, without its body once it is removed.
     fn put_listing(
         &self,
         dealer_id: &str,
@@ -391,11 +392,12 @@ impl StoreTransaction<'_> {
         )
     }
 
+    /// Returns the stored units of a dealer by vehicle id, with digests of their bodies.
     fn stored(
         &self,
         dealer_id: &str,
         packing: &mut Option<BodyPacking>,
-    ) -> Result<HashMap<String, Before>, InternalError> {
+    ) -> Result<HashMap<String, StoredUnit>, InternalError> {
         let mut stored = HashMap::new();
         self.0.each(
             "reading listings",
@@ -405,7 +407,8 @@ impl StoreTransaction<'_> {
             |row| {
                 let body = BodyDigest::new(&BodyPacking::text(packing, row.get("body")?)?);
                 let is_sold = row.get::<String>("status")? == SOLD;
-                let unit = Before { body, is_sold, removed: row.get("is_removed")?, seen: false };
+                let unit =
+                    StoredUnit { body, is_sold, removed: row.get("is_removed")?, seen: false };
                 stored.insert(row.get("vehicle_id")?, unit);
                 Ok(true)
             },
@@ -415,7 +418,7 @@ impl StoreTransaction<'_> {
 }
 
 /// Number of rows that are prepared before the database takes them.
-const AHEAD: usize = 64;
+const CHANNEL_CAPACITY: usize = 64;
 
 /// Passes the rows of units to `take`, one after another. They are built on another thread, because everything else
 /// waits for the writer.
@@ -424,22 +427,22 @@ fn each_row(
     mut take: impl FnMut(UnitRow) -> Result<(), InternalError>,
 ) -> Result<(), InternalError> {
     thread::scope(|scope| {
-        let (made, rows) = sync_channel(AHEAD);
-        let making = thread::Builder::new().spawn_scoped(scope, move || {
+        let (sender, rows) = sync_channel(CHANNEL_CAPACITY);
+        let producer = thread::Builder::new().spawn_scoped(scope, move || {
             for unit in units {
                 // The receiver is gone when the database has failed.
-                if made.send(UnitRow::new(&unit)).is_err() {
+                if sender.send(UnitRow::new(&unit)).is_err() {
                     return;
                 }
             }
         });
-        making.map_err(InternalError::on("making rows"))?;
+        producer.map_err(InternalError::on("making rows"))?;
         rows.into_iter().try_for_each(|row| take(row?))
     })
 }
 
 /// Learns a dictionary from the listings on offer, where they are enough.
-fn learn(units: &Units) -> Option<Dictionary> {
+fn learn_dictionary(units: &Units) -> Option<Dictionary> {
     let offered = units.iter().filter(|unit| !unit.sold);
     // A unit that cannot be written is reported where it is stored.
     let body = |unit: FeedUnit| UnitRow::new(&unit).map(|row| row.body).unwrap_or_default();

@@ -102,6 +102,7 @@ impl StoreTransaction<'_> {
     }
 }
 
+/// Reads an API key from a row.
 fn read(row: &SqlRow<'_>) -> RowResult<ApiKey> {
     let scopes: Option<String> = row.get("scopes")?;
     let day: Option<String> = row.get("last_used_on")?;

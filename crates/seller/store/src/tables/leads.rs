@@ -27,9 +27,9 @@ mod tests;
 mod work;
 
 /// Maximum number of other leads of a person that are listed.
-const SAME_PERSON: u32 = 50;
+const MAX_RELATED_LEADS: u32 = 50;
 
-/// Columns of an appointment; which one is said by a prefix.
+/// Columns of an appointment; a prefix tells appointments of one row apart.
 const APPOINTMENT: [&str; 8] = [
     "appointment_id",
     "kind",
@@ -198,7 +198,7 @@ impl Database {
             "reading the leads of a person",
             "SELECT lead_id FROM leads WHERE dealer_id = $1 AND person = $2 AND lead_id <> $3
              ORDER BY seq LIMIT $4",
-            params![lead.dealer_id, lead.person, lead.lead_id, SAME_PERSON],
+            params![lead.dealer_id, lead.person, lead.lead_id, MAX_RELATED_LEADS],
             |row| row.only(),
         )
     }

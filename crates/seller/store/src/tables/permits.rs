@@ -26,6 +26,6 @@ pub(crate) fn lease() -> String {
 }
 
 /// Deletes buckets that are full.
-pub(crate) const TIDY: &str = "
+pub(crate) const DELETE_FULL_BUCKETS: &str = "
     DELETE FROM permits
     WHERE full_at < CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)";

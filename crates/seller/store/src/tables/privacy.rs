@@ -167,12 +167,12 @@ impl StoreTransaction<'_> {
     }
 
     /// Deletes the keys that no row is encrypted with any more, except this one.
-    pub(crate) fn forget_other_keys(&self, kept: &str) -> Result<(), InternalError> {
+    pub(crate) fn forget_other_keys(&self, current_key: &str) -> Result<(), InternalError> {
         self.0.lock("the keys of personal data")?;
         // Waits for transactions that write with such a key before its rows are counted.
         let sql =
             format!("SELECT key_id FROM privacy_keys WHERE key_id <> $1{}", self.0.for_update());
-        self.0.all("waiting for keys", &sql, params![kept], |row| row.only::<String>())?;
+        self.0.all("waiting for keys", &sql, params![current_key], |row| row.only::<String>())?;
         self.0.execute(
             "forgetting keys",
             "DELETE FROM privacy_keys WHERE key_id <> $1
@@ -181,7 +181,7 @@ impl StoreTransaction<'_> {
                  AND NOT EXISTS (SELECT 1 FROM lead_notes WHERE sealed_by = key_id)
                  AND NOT EXISTS (SELECT 1 FROM second_factors WHERE sealed_by = key_id)
                  AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE sealed_by = key_id)",
-            params![kept],
+            params![current_key],
         )
     }
 
@@ -206,6 +206,7 @@ impl StoreTransaction<'_> {
         }
     }
 
+    /// Encrypts a batch of submissions with the current key.
     fn seal_submissions(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let cipher = self.0.cipher();
         let key = cipher.key();
@@ -250,6 +251,7 @@ impl StoreTransaction<'_> {
         Ok(batch)
     }
 
+    /// Encrypts a batch of consent evidence with the current key.
     fn seal_evidence(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let cipher = self.0.cipher();
         let key = cipher.key();
@@ -308,6 +310,7 @@ impl StoreTransaction<'_> {
         Ok(batch)
     }
 
+    /// Encrypts a batch of notes with the current key.
     fn seal_notes(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let cipher = self.0.cipher();
         let now = cipher.key();
@@ -350,6 +353,7 @@ impl StoreTransaction<'_> {
         Ok(batch)
     }
 
+    /// Encrypts a batch of second factors with the current key.
     fn seal_second_factors(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let cipher = self.0.cipher();
         let now = cipher.key();
@@ -384,6 +388,7 @@ impl StoreTransaction<'_> {
         Ok(batch)
     }
 
+    /// Encrypts a batch of stored replies with the current key.
     fn seal_replies(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let cipher = self.0.cipher();
         let now = cipher.key();

@@ -49,8 +49,8 @@ impl StoreTransaction<'_> {
         self.refuse_half_moved()?;
         self.0.execute("saying that a process is there", &beat(), params![process])?;
         // Processes that were not seen for a day.
-        let tidy = format!("DELETE FROM processes WHERE seen_at < {NOW} - 86400000");
-        self.0.execute("forgetting processes", &tidy, &[])
+        let cleanup = format!("DELETE FROM processes WHERE seen_at < {NOW} - 86400000");
+        self.0.execute("forgetting processes", &cleanup, &[])
     }
 
     /// Returns true when a process is alive.

@@ -183,7 +183,7 @@ impl StoreTx for PublisherTx<'_> {
         }
         self.write_terms(record.kind, place, known.is_some(), &record.owner, &record.terms)?;
         if matches!(record.kind, EntityKind::Notice | EntityKind::StaffEvent) {
-            self.connection.tell(ChangeNotice::Due);
+            self.connection.notify(ChangeNotice::Due);
         }
         Ok(())
     }
@@ -423,6 +423,7 @@ impl UnparsedRow {
     }
 }
 
+/// Reads an entity from a row, without parsing its body.
 fn read(kind: EntityKind, row: &SqlRow<'_>) -> RowResult<UnparsedRow> {
     let count =
         |column| Ok::<_, sql::RowError>(u64::try_from(row.get::<i64>(column)?).unwrap_or(0));

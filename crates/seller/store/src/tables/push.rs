@@ -83,7 +83,7 @@ impl PushWriter for StoreTransaction<'_> {
         )?;
         let task_id = task_id.to_owned();
         let seq = task.last_seq;
-        self.0.tell(ChangeNotice::Appended { task_id, seq, ended: false });
+        self.0.notify(ChangeNotice::Appended { task_id, seq, ended: false });
         Ok(PushStored::Kept)
     }
 
@@ -141,7 +141,7 @@ impl PushWriter for StoreTransaction<'_> {
 
 impl StoreTransaction<'_> {
     /// Makes the webhooks of a task due, in the transaction that appends to its log.
-    pub(super) fn stir_push_configs(&self, task_id: &str) -> Result<(), InternalError> {
+    pub(super) fn schedule_push_configs(&self, task_id: &str) -> Result<(), InternalError> {
         // The time of the task's last status is accurate enough for an order, and no clock is available here.
         self.0.execute(
             "waking webhooks",
@@ -269,6 +269,7 @@ impl Database {
     }
 }
 
+/// Reads a webhook and its position in the task's log from a row.
 fn read_place(row: &SqlRow<'_>) -> RowResult<PushPosition> {
     let target = PushTarget {
         config_id: row.get("config_id")?,

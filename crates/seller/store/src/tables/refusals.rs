@@ -133,6 +133,7 @@ impl Store {
     }
 }
 
+/// Reads a refusal from a row.
 fn read(row: &SqlRow<'_>) -> RowResult<RefusalRecord> {
     let misfits: String = row.get("misfits")?;
     Ok(RefusalRecord {

@@ -132,16 +132,16 @@ impl StoreTransaction<'_> {
         name: &str,
         present: &str,
         password: &str,
-        kept_session: &str,
+        current_session: &str,
     ) -> Result<bool, InternalError> {
         let is_changed = self.0.changes(
             "changing one's own password",
             "UPDATE staff SET password = $2 WHERE name = $1 AND password = $3
                  AND EXISTS (SELECT 1 FROM staff_sessions WHERE id = $4 AND name = $1)",
-            params![name, password, present, kept_session],
+            params![name, password, present, current_session],
         )?;
         if is_changed {
-            self.end_other_sessions(name, kept_session)?;
+            self.end_other_sessions(name, current_session)?;
         }
         Ok(is_changed)
     }
@@ -150,11 +150,15 @@ impl StoreTransaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn end_other_sessions(&self, name: &str, kept_session: &str) -> Result<(), InternalError> {
+    pub fn end_other_sessions(
+        &self,
+        name: &str,
+        current_session: &str,
+    ) -> Result<(), InternalError> {
         self.0.execute(
             "ending other sessions",
             "DELETE FROM staff_sessions WHERE name = $1 AND id <> $2",
-            params![name, kept_session],
+            params![name, current_session],
         )
     }
 
@@ -305,6 +309,7 @@ impl Database {
         self.0.all("reading whose records there are", sql, params![], |row| row.only())
     }
 
+    /// Checks the hash chain of every audit log.
     pub(crate) fn check_records(&self) -> Result<Vec<RecordCheck>, InternalError> {
         let chains = self.chains()?;
         let sql = format!("SELECT {ENTRY} FROM audit_log WHERE chain = $1 ORDER BY seq");
@@ -458,6 +463,7 @@ fn member(row: &SqlRow<'_>) -> RowResult<StaffMember> {
     })
 }
 
+/// Reads a session from a row.
 fn session(row: &SqlRow<'_>) -> RowResult<StaffSession> {
     Ok(StaffSession {
         id: row.get("id")?,
@@ -470,6 +476,7 @@ fn session(row: &SqlRow<'_>) -> RowResult<StaffSession> {
     })
 }
 
+/// Reads an entry of the audit log from a row.
 fn entry(row: &SqlRow<'_>) -> RowResult<AuditEntry> {
     let said = NewAuditEntry {
         chain: row.get("chain")?,

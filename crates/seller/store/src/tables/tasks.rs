@@ -102,8 +102,8 @@ impl TaskWriter for StoreTransaction<'_> {
             params![task_id, seq, state, status_at, self.0.process()],
         )?;
         // In the same transaction, so that a crash in between leaves no webhook unsent.
-        self.stir_push_configs(task_id)?;
-        self.0.tell(ChangeNotice::Appended { task_id: task_id.to_owned(), seq, ended });
+        self.schedule_push_configs(task_id)?;
+        self.0.notify(ChangeNotice::Appended { task_id: task_id.to_owned(), seq, ended });
         Ok(Some(seq))
     }
 
@@ -248,6 +248,7 @@ impl Database {
     }
 }
 
+/// Returns an agent's tasks whose work was left behind by an ended process; `and` is appended to the query.
 fn unfinished(
     connection: &Connection,
     agent_id: &str,
@@ -266,6 +267,7 @@ fn unfinished(
     connection.all("reading unfinished tasks", &sql, params![agent_id], read_row)
 }
 
+/// Returns a task of an owner; `and` is appended to the query.
 fn task_row(
     connection: &Connection,
     owner: &TaskOwner,
@@ -284,6 +286,7 @@ fn task_row(
     )
 }
 
+/// Reads a task from a row.
 fn read_row(row: &SqlRow<'_>) -> RowResult<TaskRow> {
     let state: String = row.get("state")?;
     Ok(TaskRow {

@@ -31,7 +31,7 @@ pub(crate) enum TransferClaim {
 }
 
 /// Number of rows fetched at once.
-const PAGE: usize = 500;
+const PAGE_SIZE: usize = 500;
 
 /// Table to be moved.
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ enum TransferKind {
     Integer,
     Text,
     Blob,
-    Truth,
+    Bool,
 }
 
 /// Number of rows of a table, and a digest of them that does not depend on their order.
@@ -60,6 +60,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
+    /// Adds a row to the sum.
     fn add(&mut self, row: &[SqlValue<'_>]) {
         let mut hash = Sha256::new();
         for value in row {
@@ -69,7 +70,7 @@ impl Sum {
                 }
                 SqlValue::Text(text) => (b't', text.as_ref().map(|text| text.as_bytes().to_vec())),
                 SqlValue::Blob(blob) => (b'b', blob.as_ref().map(|blob| blob.to_vec())),
-                SqlValue::Truth(truth) => (b'?', truth.map(|truth| vec![u8::from(truth)])),
+                SqlValue::Bool(flag) => (b'?', flag.map(|flag| vec![u8::from(flag)])),
             };
             // The length marks the end of each value: `ab` and `c` are not `a` and `bc`. A length that no value has
             // stands for NULL, which is not an empty value.
@@ -101,6 +102,7 @@ impl Table {
         format!("SELECT {columns} FROM {} ORDER BY {key}", self.name)
     }
 
+    /// Reads the values of a row, with the bodies of listings unpacked.
     fn read(&self, row: &SqlRow<'_>, bodies: &mut Bodies<'_>) -> RowResult<Vec<SqlValue<'static>>> {
         let read = |(name, kind): &(String, TransferKind)| {
             Ok(match kind {
@@ -115,7 +117,7 @@ impl Table {
                 TransferKind::Blob => {
                     SqlValue::Blob(row.get::<Option<Vec<u8>>>(name)?.map(Into::into))
                 }
-                TransferKind::Truth => SqlValue::Truth(row.get(name)?),
+                TransferKind::Bool => SqlValue::Bool(row.get(name)?),
             })
         };
         self.columns.iter().map(read).collect()
@@ -139,7 +141,7 @@ impl Database {
                 let kind = match row.get::<String>("data_type")?.as_str() {
                     "bigint" => TransferKind::Integer,
                     "bytea" => TransferKind::Blob,
-                    "boolean" => TransferKind::Truth,
+                    "boolean" => TransferKind::Bool,
                     _ => TransferKind::Text,
                 };
                 let table: String = row.get("table_name")?;
@@ -166,6 +168,7 @@ impl Database {
         Ok(tables)
     }
 
+    /// Returns the columns of a table's primary key.
     fn key_of(&self, table: &str) -> Result<Vec<String>, InternalError> {
         self.0.all(
             "reading the key of a table",
@@ -195,7 +198,7 @@ impl Database {
             Ok(outcome.is_ok())
         };
         let mut read = Ok(());
-        self.0.snapshot(|| read = walk(&self.0, table, &mut hand_over))?;
+        self.0.snapshot(|| read = read_pages(&self.0, table, &mut hand_over))?;
         read.and(outcome)
     }
 
@@ -222,7 +225,7 @@ fn count(connection: &Connection, table: &Table) -> Result<u64, InternalError> {
 }
 
 /// Reads in pages where a query would load a whole table into memory.
-fn walk(
+fn read_pages(
     connection: &Connection,
     table: &Table,
     take: &mut impl FnMut(&SqlRow<'_>) -> RowResult<bool>,
@@ -234,14 +237,14 @@ fn walk(
     let cursor = format!("rows_of_{}", table.name);
     let declare = format!("DECLARE {cursor} NO SCROLL CURSOR FOR {}", table.select());
     connection.execute(WHAT, &declare, &[])?;
-    let fetch = format!("FETCH {PAGE} FROM {cursor}");
+    let fetch = format!("FETCH {PAGE_SIZE} FROM {cursor}");
     loop {
         let mut found = 0;
         connection.each(WHAT, &fetch, &[], |row| {
             found += 1;
             take(row)
         })?;
-        if found < PAGE {
+        if found < PAGE_SIZE {
             return connection.execute(WHAT, &format!("CLOSE {cursor}"), &[]);
         }
     }

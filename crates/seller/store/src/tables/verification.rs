@@ -54,6 +54,7 @@ struct RecordedMember {
 }
 
 impl Database {
+    /// Checks the notes against the entries of the audit log that record them.
     pub(crate) fn check_notes(&self) -> Result<NoteCheck, InternalError> {
         let mut entries = self.note_entries()?;
         let erased = self.erased_leads()?;
@@ -145,6 +146,7 @@ impl Database {
         Ok(leads.into_iter().collect())
     }
 
+    /// Returns all notes in the order of their leads, decrypted where the key is known.
     fn stored_notes(&self) -> Result<Vec<StoredNote>, InternalError> {
         self.0.all(
             NOTES,
@@ -172,6 +174,7 @@ impl Database {
         )
     }
 
+    /// Compares the staff table with the members that the audit log records.
     pub(crate) fn check_staff(&self) -> Result<StaffCheck, InternalError> {
         let mut recorded = self.recorded_members()?;
         let mut check = StaffCheck::default();
@@ -192,17 +195,17 @@ impl Database {
         for (name, dealer_id, role, password) in members {
             check.members += 1;
             let mut fault = |kind| check.faults.push(StaffFault { name: name.clone(), kind });
-            let Some(said) = recorded.remove(&name) else {
+            let Some(recorded_member) = recorded.remove(&name) else {
                 fault(StaffFaultKind::NotAdded);
                 continue;
             };
-            if said.chain != dealer_id.as_deref().unwrap_or(EVERYBODY) {
+            if recorded_member.chain != dealer_id.as_deref().unwrap_or(EVERYBODY) {
                 fault(StaffFaultKind::OtherDealer);
             }
-            if said.role != Some(role) {
+            if recorded_member.role != Some(role) {
                 fault(StaffFaultKind::OtherRole);
             }
-            match &said.password_print {
+            match &recorded_member.password_print {
                 Some(print) if *print != password_print(&password) => {
                     fault(StaffFaultKind::OtherPassword);
                 }
@@ -212,9 +215,10 @@ impl Database {
                 None => check.unverified_passwords += 1,
             }
         }
-        let gone = recorded.into_keys();
-        let gone = gone.map(|name| StaffFault { name, kind: StaffFaultKind::NotRemoved });
-        check.faults.extend(gone);
+        let not_removed = recorded.into_keys();
+        let not_removed =
+            not_removed.map(|name| StaffFault { name, kind: StaffFaultKind::NotRemoved });
+        check.faults.extend(not_removed);
         check.faults.sort();
         Ok(check)
     }
@@ -288,6 +292,7 @@ impl Database {
         )
     }
 
+    /// Decrypts every encrypted submission and counts those that cannot be read.
     fn open_submissions(&self, check: &mut SealedCheck) -> Result<(), InternalError> {
         let mut after = 0_i64;
         loop {
@@ -325,6 +330,7 @@ impl Database {
         }
     }
 
+    /// Decrypts the evidence of every consent and counts what cannot be read.
     fn open_evidence(&self, check: &mut SealedCheck) -> Result<(), InternalError> {
         let mut after = 0_i64;
         loop {
@@ -361,6 +367,7 @@ impl Database {
         }
     }
 
+    /// Decrypts every stored reply and counts those that cannot be read.
     fn open_replies(&self, check: &mut SealedCheck) -> Result<(), InternalError> {
         let mut after = [String::new(), String::new(), String::new()];
         loop {

@@ -87,6 +87,7 @@ impl TokenIntrospection {
         Self { audience: Some(audience.to_owned()), ..self }
     }
 
+    /// Asks the authorization server about a token (RFC 7662).
     async fn judge(&self, token: &str, now: Timestamp) -> Result<Principal, AuthRefusal> {
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("token", token)

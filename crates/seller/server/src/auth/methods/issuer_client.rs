@@ -13,7 +13,7 @@ use crate::fault::InternalError;
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum size of an answer in bytes.
-const LARGEST: usize = 256 * 1024;
+const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
 /// Calls a token issuer.
 #[derive(Debug, Clone)]
@@ -61,17 +61,18 @@ impl Fetch for IssuerClient {
     }
 }
 
+/// Sends a request and returns the body of a successful answer.
 async fn body(request: RequestBuilder) -> Result<Vec<u8>, String> {
     // Without its address, which is for the configuration and not for the log.
-    let said = |error: reqwest::Error| error.without_url().to_string();
-    let mut response = request.send().await.map_err(said)?;
+    let describe = |error: reqwest::Error| error.without_url().to_string();
+    let mut response = request.send().await.map_err(describe)?;
     if !response.status().is_success() {
         return Err(format!("the answer has the status {}", response.status()));
     }
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(said)? {
-        if body.len() + chunk.len() > LARGEST {
-            return Err(format!("the answer has more than {LARGEST} bytes"));
+    while let Some(chunk) = response.chunk().await.map_err(describe)? {
+        if body.len() + chunk.len() > MAX_ANSWER_BYTES {
+            return Err(format!("the answer has more than {MAX_ANSWER_BYTES} bytes"));
         }
         body.extend_from_slice(&chunk);
     }

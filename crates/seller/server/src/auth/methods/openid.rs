@@ -53,14 +53,14 @@ impl OpenIdConnect {
             .map_err(InternalError::on("reading the address of the tokens' issuer"))?;
         let client = IssuerClient::for_address(&url)?;
         let web = Arc::new(DiscoveredKeys { issuer: issuer.to_owned(), client });
-        let means = AuthDeps { keys: Arc::new(NoKeys), web, clock: clock.clone() };
+        let deps = AuthDeps { keys: Arc::new(NoKeys), web, clock: clock.clone() };
         let settings = JwtSettings {
             issuer: issuer.to_owned(),
             audience: audience.to_owned(),
             keys: KeySource::Url(metadata_url.clone()),
             scope_claim: Some("scope".to_owned()),
         };
-        Ok(Self { metadata_url, tokens: jwt::Verifier::open(settings, &means)? })
+        Ok(Self { metadata_url, tokens: jwt::Verifier::open(settings, &deps)? })
     }
 }
 

@@ -101,10 +101,10 @@ impl Deadline {
     /// What is wrong with the value.
     pub(super) fn from_headers(headers: &HeaderMap) -> Result<Self, &'static str> {
         let Some(value) = headers.get("grpc-timeout") else { return Ok(Self(None)) };
-        let patience = value.to_str().ok().and_then(duration);
-        let patience = patience.ok_or("grpc-timeout must be up to eight digits and a unit")?;
+        let timeout = value.to_str().ok().and_then(duration);
+        let timeout = timeout.ok_or("grpc-timeout must be up to eight digits and a unit")?;
         // A time beyond the range of the clock is no deadline.
-        Ok(Self(Instant::now().checked_add(patience)))
+        Ok(Self(Instant::now().checked_add(timeout)))
     }
 
     /// Runs work until the deadline; `None` when it passes.
@@ -116,6 +116,7 @@ impl Deadline {
     }
 }
 
+/// Parses the value of a `grpc-timeout` header.
 fn duration(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     if digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -70,6 +70,7 @@ impl GrpcFailure {
         trailers
     }
 
+    /// Writes the failure into headers or trailers.
     fn write(self, headers: &mut HeaderMap) {
         headers.insert(STATUS, HeaderValue::from(self.status.number()));
         let message = utf8_percent_encode(&self.message, ESCAPED).to_string();
@@ -112,12 +113,12 @@ pub(super) fn ok() -> HeaderMap {
 
 /// Returns the error of an unknown service, which reveals nothing about the host.
 pub(super) fn unknown_service() -> GrpcFailure {
-    bare(RpcStatus::Unimplemented, "nothing is here")
+    without_details(RpcStatus::Unimplemented, "nothing is here")
 }
 
 /// Returns the error of an exceeded deadline.
-pub(super) fn too_late() -> GrpcFailure {
-    bare(RpcStatus::DeadlineExceeded, "the deadline of the call has passed")
+pub(super) fn deadline_exceeded() -> GrpcFailure {
+    without_details(RpcStatus::DeadlineExceeded, "the deadline of the call has passed")
 }
 
 /// Writer of refusals for this binding, whose HTTP status is always 200. The authentication
@@ -166,7 +167,10 @@ pub(super) fn internal_error(agent: &dyn Agent, fault: &InternalError) -> GrpcFa
 /// Returns the error that ends a stream when the process stops.
 // Stopping is a temporary error, so the status is `UNAVAILABLE` (A2A 1.0 §3.3.2, E-14).
 pub(super) fn stopping() -> GrpcFailure {
-    bare(RpcStatus::Unavailable, "this server stops; read the task, or subscribe to it again")
+    without_details(
+        RpcStatus::Unavailable,
+        "this server stops; read the task, or subscribe to it again",
+    )
 }
 
 /// Returns the error of a compressed message.
@@ -178,7 +182,7 @@ pub(super) fn compressed() -> GrpcFailure {
 }
 
 /// Creates an error of the transport, which the error catalog does not have.
-fn bare(status: RpcStatus, message: &str) -> GrpcFailure {
+fn without_details(status: RpcStatus, message: &str) -> GrpcFailure {
     let stamp = LogFields { code: status.name(), ..LogFields::default() };
     GrpcFailure { status, message: message.to_owned(), details: Vec::new(), stamp }
 }

@@ -33,8 +33,8 @@ pub(in crate::http) const HEALTH_ROUTE: &str = "/grpc.health.v1.Health/{method}"
 /// Methods of the service.
 const METHODS: [&str; 3] = ["Check", "List", "Watch"];
 
-/// Time between two looks for a caller that watches.
-const LOOK: Duration = Duration::from_secs(2);
+/// Interval at which the status is read for a caller that watches.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 static SERVING_STATUS: &[(i32, &str)] =
     &[(0, "UNKNOWN"), (1, "SERVING"), (2, "NOT_SERVING"), (3, "SERVICE_UNKNOWN")];
@@ -87,6 +87,7 @@ pub(in crate::http) async fn handle(
     answer(&registry, &parts, body).await.unwrap_or_else(|failure| failure.into_logged_response().0)
 }
 
+/// Answers a request of the health service.
 async fn answer(
     registry: &Arc<AgentRegistry>,
     parts: &Parts,
@@ -122,29 +123,29 @@ async fn status(registry: &AgentRegistry) -> &'static str {
 
 /// Sends the status, and again whenever it has changed, until the process stops or the deadline passes.
 fn watch(registry: Arc<AgentRegistry>, is_known: bool, deadline: Deadline) -> Response {
-    /// What a caller was told last; `None` after the end.
-    struct Told(Option<&'static str>);
-    let next = async move |registry: &AgentRegistry, told: Option<&'static str>| loop {
+    /// Status that the caller received last; `None` before the first.
+    struct LastStatus(Option<&'static str>);
+    let next = async move |registry: &AgentRegistry, last_status: Option<&'static str>| loop {
         let now = if is_known { status(registry).await } else { "SERVICE_UNKNOWN" };
-        if told != Some(now) {
+        if last_status != Some(now) {
             break Some(now);
         }
         tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
             () = registry.closing().cancelled() => break None,
         }
     };
-    let first = Some((registry, Told(None)));
+    let first = Some((registry, LastStatus(None)));
     response(stream::unfold(first, move |state| async move {
-        let (registry, Told(told)) = state?;
-        let found = deadline.limit(next(&registry, told)).await;
+        let (registry, LastStatus(last_status)) = state?;
+        let found = deadline.limit(next(&registry, last_status)).await;
         let ended = match found {
             Some(Some(status)) => {
                 let frame = Frame::data(framed(&checked(status)));
-                return Some((Ok(frame), Some((registry, Told(Some(status))))));
+                return Some((Ok(frame), Some((registry, LastStatus(Some(status))))));
             }
             Some(None) => errors::stopping().into_trailers(),
-            None => errors::too_late().into_trailers(),
+            None => errors::deadline_exceeded().into_trailers(),
         };
         Some((Ok(Frame::trailers(ended)), None))
     }))

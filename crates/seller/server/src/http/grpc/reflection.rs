@@ -34,7 +34,7 @@ pub(in crate::http) const REFLECTION_ROUTES: [&str; 2] = [
 ];
 
 /// Maximum size of a question in bytes: a name.
-const LARGEST: usize = 4 * 1024;
+const MAX_QUESTION_BYTES: usize = 4 * 1024;
 
 /// Longest wait for the next question.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -138,7 +138,7 @@ pub(in crate::http) async fn handle(
         let (registry, mut questions) = state?;
         let next = tokio::select! {
             next = tokio::time::timeout(IDLE_TIMEOUT, questions.next()) => {
-                next.unwrap_or_else(|_| Err(errors::too_late()))
+                next.unwrap_or_else(|_| Err(errors::deadline_exceeded()))
             }
             () = registry.closing().cancelled() => Err(errors::stopping()),
         };
@@ -175,7 +175,7 @@ impl Questions {
                 if flag != 0 {
                     return Err(errors::compressed());
                 }
-                if length > LARGEST {
+                if length > MAX_QUESTION_BYTES {
                     let failure = invalid("the message is too large for a question");
                     return Err(failure.with_status(RpcStatus::ResourceExhausted));
                 }
@@ -196,6 +196,7 @@ impl Questions {
     }
 }
 
+/// Answers one request of the reflection service.
 fn answer(question: &[u8]) -> Result<Vec<u8>, GrpcFailure> {
     let asked = protobuf::read(&REQUEST, question).map_err(|reject| invalid(reject.message))?;
     let text = |name: &str| asked.get(name).and_then(Value::as_str);

@@ -40,7 +40,7 @@ pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Dead
             Some(Ok(None)) if events.was_interrupted() => errors::stopping().into_trailers(),
             Some(Ok(None)) => errors::ok(),
             Some(Err(fault)) => errors::internal_error(&*agent, &fault).into_trailers(),
-            None => errors::too_late().into_trailers(),
+            None => errors::deadline_exceeded().into_trailers(),
         };
         Some((Ok(Frame::trailers(ended)), None))
     }))

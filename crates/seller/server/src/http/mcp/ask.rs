@@ -32,11 +32,11 @@ use crate::tools::{CallOrigin, FormSupport, ToolCall, ToolOutcome};
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// Silence after which a comment is written, so that no proxy takes the stream for dead.
-const QUIET: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A call that goes on after its request has been read.
 #[derive(Debug)]
-pub(super) struct HeldCall {
+pub(super) struct PendingCall {
     /// Agents of the process.
     pub(super) registry: Arc<AgentRegistry>,
     /// Agent that is called.
@@ -59,7 +59,7 @@ pub(super) struct HeldCall {
     pub(super) id: Id,
 }
 
-impl HeldCall {
+impl PendingCall {
     /// Calls the tool. When it shows a form, the person is asked, and it is called again.
     pub(super) async fn answer(self) -> LoggedResponse {
         let first = self.call(FormSupport::Returned { state: None, answer: None }).await;
@@ -101,6 +101,7 @@ impl HeldCall {
         written(&self.agent, self.agent.tools(), &self.id, Lifecycle::Handshake, outcome)
     }
 
+    /// Calls the tool with this support for forms.
     async fn call(&self, form: FormSupport<'_>) -> ToolOutcome {
         let Some(tools) = self.agent.tools() else {
             let fault = InternalError::new("calling a tool", "the agent has no tools any more");
@@ -140,10 +141,12 @@ fn respond(question: String, work: JoinHandle<String>) -> Response {
     let events = stream::unfold(StreamStep::Question(question, work), |step| async move {
         let (text, next) = match step {
             StreamStep::Question(question, work) => (question, StreamStep::Result(work)),
-            StreamStep::Result(mut work) => match tokio::time::timeout(QUIET, &mut work).await {
-                Ok(last) => (last.unwrap_or_default(), StreamStep::End),
-                Err(_) => (":\n\n".to_owned(), StreamStep::Result(work)),
-            },
+            StreamStep::Result(mut work) => {
+                match tokio::time::timeout(KEEP_ALIVE_INTERVAL, &mut work).await {
+                    Ok(last) => (last.unwrap_or_default(), StreamStep::End),
+                    Err(_) => (":\n\n".to_owned(), StreamStep::Result(work)),
+                }
+            }
             StreamStep::End => return None,
         };
         Some((Ok::<_, Infallible>(Bytes::from(text)), next))

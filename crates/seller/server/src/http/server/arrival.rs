@@ -34,15 +34,15 @@ const ENDED_AFTER_AT_MOST: Duration = Duration::from_secs(15);
 pub(super) struct ArrivingBody {
     body: Incoming,
     progress: Arc<RequestProgress>,
-    pace: BodyRate,
+    rate: BodyRate,
     /// Timer that wakes the reader when the body becomes too slow.
-    alarm: Option<Pin<Box<Sleep>>>,
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl ArrivingBody {
     /// Watches a body, and reports its state to `progress`.
     pub(super) fn new(body: Incoming, progress: Arc<RequestProgress>) -> Self {
-        Self { body, progress, pace: BodyRate::new(), alarm: None }
+        Self { body, progress, rate: BodyRate::new(), timer: None }
     }
 }
 
@@ -65,16 +65,16 @@ impl HttpBody for ArrivingBody {
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
             let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
             let bytes = data.map_or(0, Bytes::len);
-            if this.pace.arrived(Instant::now(), bytes) == ArrivalState::Steady {
+            if this.rate.arrived(Instant::now(), bytes) == ArrivalState::Steady {
                 this.progress.resume();
             }
-            this.alarm = None;
+            this.timer = None;
             return Poll::Ready(frame.map(|frame| frame.map_err(BoxError::from)));
         }
         loop {
             let now = Instant::now();
-            let standing = this.pace.waited(now);
-            match standing {
+            let state = this.rate.waited(now);
+            match state {
                 ArrivalState::Steady => {}
                 ArrivalState::Stalled => this.progress.stall(),
                 ArrivalState::TooSlow => {
@@ -83,8 +83,8 @@ impl HttpBody for ArrivingBody {
                     return Poll::Ready(Some(Err(error.into())));
                 }
             }
-            let alarm = this.alarm.insert(Box::pin(sleep_until(now + this.pace.left(standing))));
-            if alarm.as_mut().poll(context).is_pending() {
+            let timer = this.timer.insert(Box::pin(sleep_until(now + this.rate.time_left(state))));
+            if timer.as_mut().poll(context).is_pending() {
                 return Poll::Pending;
             }
         }
@@ -132,7 +132,7 @@ impl BodyRate {
 
     /// Records arriving bytes.
     fn arrived(&mut self, now: Instant, bytes: usize) -> ArrivalState {
-        self.spend(now);
+        self.charge_wait(now);
         self.waits_since = None;
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let earned = Duration::from_millis(bytes.saturating_mul(1_000) / MIN_BYTES_PER_SECOND);
@@ -140,25 +140,25 @@ impl BodyRate {
         self.until_ended = self.until_ended.saturating_add(earned).min(ENDED_AFTER_AT_MOST);
         // A single byte does not make a body steady: it has to catch up.
         self.is_stalled &= self.until_stalled < STALLED_AFTER;
-        self.standing()
+        self.state()
     }
 
     /// Records that a reader has waited until now.
     fn waited(&mut self, now: Instant) -> ArrivalState {
-        self.spend(now);
+        self.charge_wait(now);
         self.waits_since = Some(now);
         self.is_stalled |= self.until_stalled.is_zero();
-        self.standing()
+        self.state()
     }
 
-    fn spend(&mut self, now: Instant) {
+    fn charge_wait(&mut self, now: Instant) {
         let waited = self.waits_since.map(|since| now.saturating_duration_since(since));
         let waited = waited.unwrap_or_default();
         self.until_stalled = self.until_stalled.saturating_sub(waited);
         self.until_ended = self.until_ended.saturating_sub(waited);
     }
 
-    fn standing(&self) -> ArrivalState {
+    fn state(&self) -> ArrivalState {
         if self.until_ended.is_zero() {
             ArrivalState::TooSlow
         } else if self.is_stalled {
@@ -169,8 +169,8 @@ impl BodyRate {
     }
 
     /// Returns the time after which the state changes when nothing more arrives.
-    fn left(&self, standing: ArrivalState) -> Duration {
-        match standing {
+    fn time_left(&self, state: ArrivalState) -> Duration {
+        match state {
             ArrivalState::Steady => self.until_stalled.min(self.until_ended),
             ArrivalState::Stalled | ArrivalState::TooSlow => self.until_ended,
         }
@@ -182,19 +182,19 @@ mod tests {
     use super::*;
 
     /// Simulates a body of pieces with `bytes` bytes, one after each pause; returns the states.
-    fn play(bytes: usize, pause: Duration, lasts: Duration) -> Vec<ArrivalState> {
+    fn simulate(bytes: usize, pause: Duration, lasts: Duration) -> Vec<ArrivalState> {
         let began = Instant::now();
-        let mut pace = BodyRate::new();
+        let mut rate = BodyRate::new();
         let mut now = began;
-        let mut seen = vec![pace.waited(now)];
+        let mut states = vec![rate.waited(now)];
         while now - began < lasts {
             now += pause;
-            seen.push(pace.waited(now));
-            pace.arrived(now, bytes);
-            pace.waited(now);
+            states.push(rate.waited(now));
+            rate.arrived(now, bytes);
+            rate.waited(now);
         }
-        seen.dedup();
-        seen
+        states.dedup();
+        states
     }
 
     #[test]
@@ -212,31 +212,31 @@ mod tests {
             (1, tenth, minute, vec![Steady, Stalled, TooSlow]),
             (20, tenth, minute, vec![Steady, Stalled, TooSlow]),
         ] {
-            assert_eq!(play(bytes, pause, lasts), expected, "{bytes} bytes each {pause:?}");
+            assert_eq!(simulate(bytes, pause, lasts), expected, "{bytes} bytes each {pause:?}");
         }
     }
 
     #[test]
     fn a_body_that_was_fast_may_pause_and_go_on() {
         let began = Instant::now();
-        let mut pace = BodyRate::new();
-        pace.waited(began);
-        assert_eq!(pace.arrived(began, 1_000_000), ArrivalState::Steady);
-        pace.waited(began);
+        let mut rate = BodyRate::new();
+        rate.waited(began);
+        assert_eq!(rate.arrived(began, 1_000_000), ArrivalState::Steady);
+        rate.waited(began);
         let later = began + Duration::from_secs(10);
-        assert_eq!(pace.waited(later), ArrivalState::Stalled, "others may have its place");
-        assert_eq!(pace.arrived(later, 1_000), ArrivalState::Steady);
-        pace.waited(later);
+        assert_eq!(rate.waited(later), ArrivalState::Stalled, "others may have its place");
+        assert_eq!(rate.arrived(later, 1_000), ArrivalState::Steady);
+        rate.waited(later);
         let much_later = later + Duration::from_secs(30);
-        assert_eq!(pace.waited(much_later), ArrivalState::TooSlow);
+        assert_eq!(rate.waited(much_later), ArrivalState::TooSlow);
     }
 
     #[test]
     fn time_in_which_nobody_waits_does_not_count() {
         let began = Instant::now();
-        let mut pace = BodyRate::new();
-        pace.waited(began);
-        pace.arrived(began, 1);
-        assert_eq!(pace.waited(began + Duration::from_secs(60)), ArrivalState::Steady);
+        let mut rate = BodyRate::new();
+        rate.waited(began);
+        rate.arrived(began, 1);
+        assert_eq!(rate.waited(began + Duration::from_secs(60)), ArrivalState::Steady);
     }
 }

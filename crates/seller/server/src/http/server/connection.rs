@@ -45,10 +45,10 @@ const WINDOW: u32 = 65_535;
 const MAX_UNSENT: usize = 256 * 1024;
 
 /// Time of silence after which an HTTP/2 connection gets a ping, and maximum time for its answer.
-const PING: Duration = Duration::from_secs(20);
+const PING_INTERVAL: Duration = Duration::from_secs(20);
 
 /// Idle time of an HTTP/2 connection. In HTTP/1.1 it is the maximum time for a head.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The client of a connection.
 #[derive(Debug)]
@@ -65,17 +65,17 @@ pub(super) struct ConnectionClient {
 pub(super) struct ProtocolSettings {
     builder: auto::Builder<TokioExecutor>,
     /// Maximum time for the head of a request.
-    pub(super) patience: Duration,
+    pub(super) head_timeout: Duration,
 }
 
 impl ProtocolSettings {
-    /// Creates settings; `patience` is the maximum time for the head of a request.
-    pub(super) fn new(patience: Duration) -> Self {
+    /// Creates settings; `head_timeout` is the maximum time for the head of a request.
+    pub(super) fn new(head_timeout: Duration) -> Self {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         builder
             .http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(patience)
+            .header_read_timeout(head_timeout)
             .max_buf_size(MAX_HEAD_BYTES as usize);
         // The rest are hyper's defaults: frames of 16 KiB, and a connection that resets streams too
         // fast is closed (CVE-2023-44487).
@@ -87,9 +87,9 @@ impl ProtocolSettings {
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
             .max_send_buf_size(MAX_UNSENT)
-            .keep_alive_interval(PING)
-            .keep_alive_timeout(PING);
-        Self { builder, patience }
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_INTERVAL);
+        Self { builder, head_timeout }
     }
 
     /// Serves a connection until it ends. When `stopping` changes, when it is idle for too long, or
@@ -121,7 +121,8 @@ impl ProtocolSettings {
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         tokio::pin!(connection);
-        let mut idle = Idle { requests: Arc::clone(&requests), seen: 0, patience: self.patience };
+        let mut idle =
+            Idle { requests: Arc::clone(&requests), seen: 0, head_timeout: self.head_timeout };
         let mut ending = false;
         let mut stopped = false;
         let mut dismissed = false;
@@ -195,7 +196,7 @@ struct Idle {
     requests: Arc<RequestCounts>,
     /// Number of requests that had begun when the last wait ended.
     seen: u64,
-    patience: Duration,
+    head_timeout: Duration,
 }
 
 impl Idle {
@@ -204,8 +205,8 @@ impl Idle {
     async fn wait(&mut self) {
         loop {
             // Before the first request the time limit of a head applies, after it the idle time.
-            let patience = if self.seen == 0 { self.patience } else { IDLE };
-            tokio::time::sleep(patience).await;
+            let limit = if self.seen == 0 { self.head_timeout } else { IDLE_TIMEOUT };
+            tokio::time::sleep(limit).await;
             let begun = self.requests.begun.load(Ordering::Relaxed);
             // A request with a stalled body is ended by the limits on bodies instead.
             if !self.requests.has_open() && begun == self.seen {

@@ -20,17 +20,17 @@ use crate::tls::client::ClientCertificate;
 const HANDSHAKE: u8 = 22;
 
 /// Maximum number of bytes read from a client without TLS.
-const MOST_IGNORED: u64 = 64 * 1024;
+const MAX_IGNORED_BYTES: u64 = 64 * 1024;
 
-/// Performs the handshake. `None` when it fails or takes longer than `patience`; the log has the
+/// Performs the handshake. `None` when it fails or takes longer than `timeout`; the log has the
 /// reason.
-pub(super) async fn shake(
+pub(super) async fn negotiate(
     mut stream: TcpStream,
     peer: Peer,
     identity: &ServerIdentity,
-    patience: Duration,
+    timeout: Duration,
 ) -> Option<(TlsStream<TcpStream>, Option<ClientCertificate>)> {
-    let shaken = tokio::time::timeout(patience, async {
+    let negotiated = tokio::time::timeout(timeout, async {
         let mut first = [0];
         // Peeked, because the handshake reads it again.
         if stream.peek(&mut first).await.is_ok_and(|read| read > 0) && first != [HANDSHAKE] {
@@ -43,11 +43,11 @@ pub(super) async fn shake(
         };
         accepted.inspect_err(|error| report(error, peer, identity)).ok().flatten()
     });
-    let Ok(shaken) = shaken.await else {
+    let Ok(negotiated) = negotiated.await else {
         tracing::debug!("a TLS handshake took too long");
         return None;
     };
-    let stream = shaken?;
+    let stream = negotiated?;
     let chain = stream.get_ref().1.peer_certificates();
     // The first certificate of the chain is the client's own (RFC 8446 §4.4.2).
     let certificate = chain.and_then(<[_]>::first).map(ClientCertificate::read);
@@ -61,18 +61,18 @@ async fn handshake_or_challenge(
     identity: &ServerIdentity,
     challenges: &Challenges,
 ) -> std::io::Result<Option<TlsStream<TcpStream>>> {
-    let begun = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
-    let Some(file) = challenges.asked_for(&begun.client_hello()) else {
-        return begun.into_stream(identity.current()).await.map(Some);
+    let started = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+    let Some(file) = challenges.asked_for(&started.client_hello()) else {
+        return started.into_stream(identity.current()).await.map(Some);
     };
     let answer = tokio::task::spawn_blocking(move || challenge::answer(&file)).await;
     let Some(answer) = answer.ok().flatten() else {
         // A client without a challenge offers only unsupported protocols, and gets that alert.
-        return begun.into_stream(identity.current()).await.map(|_| None);
+        return started.into_stream(identity.current()).await.map(|_| None);
     };
-    let mut shown = begun.into_stream(answer).await?;
+    let mut challenge_stream = started.into_stream(answer).await?;
     tracing::info!("an authority has looked whether a name leads here");
-    let _ = shown.shutdown().await;
+    let _ = challenge_stream.shutdown().await;
     Ok(None)
 }
 
@@ -84,20 +84,25 @@ async fn decline(stream: &mut TcpStream) {
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
     // Closing with unread data would discard the answer.
-    let _ = tokio::io::copy(&mut stream.take(MOST_IGNORED), &mut tokio::io::sink()).await;
+    let _ = tokio::io::copy(&mut stream.take(MAX_IGNORED_BYTES), &mut tokio::io::sink()).await;
 }
 
 /// Logs a failed handshake. A rejected client certificate is a failed authentication; other
 /// failures are noise.
 fn report(error: &std::io::Error, peer: Peer, identity: &ServerIdentity) {
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
-    if let Some(rustls::Error::InvalidCertificate(wrong)) = cause {
-        use CertificateError as Wrong;
-        let reason = if matches!(wrong, Wrong::Expired | Wrong::ExpiredContext { .. }) {
+    if let Some(rustls::Error::InvalidCertificate(problem)) = cause {
+        let reason = if matches!(
+            problem,
+            CertificateError::Expired | CertificateError::ExpiredContext { .. }
+        ) {
             "certificate expired"
-        } else if matches!(wrong, Wrong::NotValidYet | Wrong::NotValidYetContext { .. }) {
+        } else if matches!(
+            problem,
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }
+        ) {
             "certificate not valid yet"
-        } else if matches!(wrong, Wrong::UnknownIssuer) {
+        } else if matches!(problem, CertificateError::UnknownIssuer) {
             "certificate of an unknown authority"
         } else {
             "certificate not accepted"

@@ -12,10 +12,10 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::http::settings::HttpSettings;
-use crate::limit::{LimitKey, give_back};
+use crate::limit::{LimitKey, subtract_count};
 
 /// Interval at which a waiting connection looks for an idle one.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Places for connections.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ struct Open {
 struct Connection {
     address: LimitKey,
     requests: Arc<RequestCounts>,
-    leave: Arc<Notify>,
+    close_signal: Arc<Notify>,
 }
 
 impl ConnectionSlots {
@@ -69,21 +69,30 @@ impl ConnectionSlots {
             if !is_awaited && self.places.available_permits() == 0 {
                 is_awaited = self.dismiss(|_| true);
             }
-            if let Ok(permit) = tokio::time::timeout(LOOK, waiting).await {
+            if let Ok(permit) = tokio::time::timeout(POLL_INTERVAL, waiting).await {
                 break permit.ok()?;
             }
         };
         let requests = Arc::new(RequestCounts::new(self.since));
-        let leave = Arc::new(Notify::new());
+        let close_signal = Arc::new(Notify::new());
         let mut open = self.open();
         let id = open.next;
         open.next += 1;
         *open.by_address.entry(address.clone()).or_default() += 1;
-        let counted = Arc::clone(&requests);
-        let left = Arc::clone(&leave);
-        open.connections.insert(id, Connection { address, requests: counted, leave: left });
+        let connection_requests = Arc::clone(&requests);
+        let connection_signal = Arc::clone(&close_signal);
+        open.connections.insert(
+            id,
+            Connection { address, requests: connection_requests, close_signal: connection_signal },
+        );
         drop(open);
-        Some(ConnectionSlot { room: Arc::clone(self), id, requests, leave, _permit: permit })
+        Some(ConnectionSlot {
+            slots: Arc::clone(self),
+            id,
+            requests,
+            close_signal,
+            _permit: permit,
+        })
     }
 
     /// Makes room in an address's share; `false` when all its connections are busy.
@@ -94,16 +103,16 @@ impl ConnectionSlots {
     }
 
     /// Dismisses the connection that has been idle for the longest time; `false` when all are busy.
-    fn dismiss(&self, which: impl Fn(&Connection) -> bool) -> bool {
+    fn dismiss(&self, matches: impl Fn(&Connection) -> bool) -> bool {
         let mut open = self.open();
-        let idle = open.connections.iter().filter(|(_, connection)| which(connection));
+        let idle = open.connections.iter().filter(|(_, connection)| matches(connection));
         let idle =
             idle.filter_map(|(id, connection)| Some((connection.requests.idle_since()?, *id)));
         let Some((_, id)) = idle.min() else { return false };
         // Removed from the list at once, so that the next arrival does not choose it too; its place
         // is free when it has left.
         if let Some(connection) = open.remove(id) {
-            connection.leave.notify_one();
+            connection.close_signal.notify_one();
         }
         true
     }
@@ -116,7 +125,7 @@ impl ConnectionSlots {
 impl Open {
     fn remove(&mut self, id: u64) -> Option<Connection> {
         let connection = self.connections.remove(&id)?;
-        give_back(&mut self.by_address, &connection.address, 1);
+        subtract_count(&mut self.by_address, &connection.address, 1);
         Some(connection)
     }
 }
@@ -124,24 +133,24 @@ impl Open {
 /// A connection's place, which is free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
-    room: Arc<ConnectionSlots>,
+    slots: Arc<ConnectionSlots>,
     id: u64,
     /// Requests of the connection.
     pub(super) requests: Arc<RequestCounts>,
-    leave: Arc<Notify>,
+    close_signal: Arc<Notify>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl ConnectionSlot {
     /// Resolves when another connection needs the place.
     pub(super) async fn needed(&self) {
-        self.leave.notified().await;
+        self.close_signal.notified().await;
     }
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.room.open().remove(self.id);
+        self.slots.open().remove(self.id);
     }
 }
 
@@ -156,20 +165,26 @@ pub(super) struct RequestCounts {
     since: Instant,
     /// Time in microseconds at which the connection was made, the last request ended, or a body
     /// stalled.
-    quiet: AtomicU64,
+    idle_since_micros: AtomicU64,
 }
 
 impl RequestCounts {
+    /// Creates counts with times relative to `since`.
     fn new(since: Instant) -> Self {
-        let requests =
-            Self { begun: 0.into(), ended: 0.into(), stalled: 0.into(), since, quiet: 0.into() };
-        requests.rest();
+        let requests = Self {
+            begun: 0.into(),
+            ended: 0.into(),
+            stalled: 0.into(),
+            since,
+            idle_since_micros: 0.into(),
+        };
+        requests.mark_idle();
         requests
     }
 
-    fn rest(&self) {
+    fn mark_idle(&self) {
         let micros = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.quiet.store(micros, Ordering::Relaxed);
+        self.idle_since_micros.store(micros, Ordering::Relaxed);
     }
 
     /// Records the start of a request, which ends when the returned value is dropped.
@@ -199,7 +214,7 @@ impl RequestCounts {
 
     /// Returns the time since which only requests with stalled bodies are in progress.
     fn idle_since(&self) -> Option<u64> {
-        (!self.is_busy()).then(|| self.quiet.load(Ordering::Relaxed))
+        (!self.is_busy()).then(|| self.idle_since_micros.load(Ordering::Relaxed))
     }
 }
 
@@ -226,7 +241,7 @@ impl RequestProgress {
     /// Records a stalled body. Does nothing for a request that has ended.
     pub(super) fn stall(&self) {
         if self.change(WORKING, STALLED) {
-            self.requests.rest();
+            self.requests.mark_idle();
             self.requests.stalled.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -255,7 +270,7 @@ impl Drop for RequestInProgress {
         let requests = &self.0.requests;
         // The time is set before the count, because otherwise the connection would seem idle since
         // an earlier request.
-        requests.rest();
+        requests.mark_idle();
         if self.0.stage.swap(ENDED, Ordering::Relaxed) == STALLED {
             requests.stalled.fetch_sub(1, Ordering::Relaxed);
         }

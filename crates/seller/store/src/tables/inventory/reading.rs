@@ -55,28 +55,33 @@ impl Database {
         dealer_id: &str,
         oldest: Timestamp,
     ) -> Result<(i64, InventoryBuilder, Vec<Tombstone>), InternalError> {
-        let mut gathered = Err(nobody_reads());
+        let mut gathered = Err(not_read());
         // A generation read apart from the rows might belong to other rows.
         self.0.snapshot(|| {
             // The generation first: a server ends a session that is silent in a transaction, and parsing takes a while.
             gathered = self.inventory_state(dealer_id).and_then(|state| {
-                let gone = self.gone(dealer_id, oldest)?;
+                let tombstones = self.tombstones(dealer_id, oldest)?;
                 let offered = self.0.one(
                     "counting listings",
                     "SELECT count(*) FROM listings WHERE dealer_id = $1 AND removed_at IS NULL",
                     params![dealer_id],
                     |row| row.only::<usize>(),
                 )?;
-                let mut builder = InventoryBuilder::new(self.learn(dealer_id, offered)?, offered);
+                let mut builder =
+                    InventoryBuilder::new(self.learn_dictionary(dealer_id, offered)?, offered);
                 self.listings(dealer_id, |row| builder.push(&row.vehicle()?))?;
-                Ok((state.generation, builder, gone))
+                Ok((state.generation, builder, tombstones))
             });
         })?;
         gathered
     }
 
     /// Learns a dictionary from a sample of the listings as they are sent.
-    fn learn(&self, dealer_id: &str, offered: usize) -> Result<Dictionary, InternalError> {
+    fn learn_dictionary(
+        &self,
+        dealer_id: &str,
+        offered: usize,
+    ) -> Result<Dictionary, InternalError> {
         let step = Dictionary::step(offered);
         let mut samples = Vec::new();
         let mut place = 0_usize;
@@ -91,21 +96,22 @@ impl Database {
         Ok(Dictionary::of_samples(offered, samples.iter()))
     }
 
+    /// Returns the listings and tombstones of a dealer as they are at one moment.
     pub(crate) fn inventory(
         &self,
         dealer_id: &str,
         oldest: Timestamp,
     ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), InternalError> {
         let mut listings = Vec::new();
-        let mut read = Err(nobody_reads());
+        let mut read = Err(not_read());
         self.0.snapshot(|| {
             let all = self.listings(dealer_id, |row| {
                 listings.push(row.vehicle()?);
                 Ok(())
             });
-            read = all.and_then(|()| self.gone(dealer_id, oldest));
+            read = all.and_then(|()| self.tombstones(dealer_id, oldest));
         })?;
-        read.map(|gone| (listings, gone))
+        read.map(|tombstones| (listings, tombstones))
     }
 
     /// Passes the listings on offer to `take`, as they are at one moment.
@@ -114,7 +120,7 @@ impl Database {
         dealer_id: &str,
         mut take: impl FnMut(Vehicle),
     ) -> Result<(), InternalError> {
-        let mut read = Err(nobody_reads());
+        let mut read = Err(not_read());
         self.0.snapshot(|| {
             read = self.listings(dealer_id, |row| row.vehicle().map(&mut take));
         })?;
@@ -131,12 +137,12 @@ impl Database {
         let mut packing = packing(&self.0, dealer_id)?;
         let mut after = String::new();
         loop {
-            let some = self.0.all(
+            let batch = self.0.all(
                 "reading the inventory",
                 "SELECT vehicle_id, body, updated_at FROM listings
                  WHERE dealer_id = $1 AND removed_at IS NULL AND vehicle_id > $2
                  ORDER BY vehicle_id LIMIT $3",
-                params![dealer_id, after, AT_ONCE],
+                params![dealer_id, after, BATCH_SIZE],
                 |row| {
                     Ok((
                         row.get::<String>("vehicle_id")?,
@@ -145,16 +151,20 @@ impl Database {
                     ))
                 },
             )?;
-            let Some((last, _, _)) = some.last() else { return Ok(()) };
+            let Some((last, _, _)) = batch.last() else { return Ok(()) };
             after.clone_from(last);
-            for (_, body, updated_at) in some {
+            for (_, body, updated_at) in batch {
                 take(StoredListing { packing: &mut packing, body, updated_at })?;
             }
         }
     }
 
     /// Returns the units that left the offer after a moment.
-    fn gone(&self, dealer_id: &str, oldest: Timestamp) -> Result<Vec<Tombstone>, InternalError> {
+    fn tombstones(
+        &self,
+        dealer_id: &str,
+        oldest: Timestamp,
+    ) -> Result<Vec<Tombstone>, InternalError> {
         self.0.all(
             "reading the inventory",
             "SELECT vehicle_id, vin, stock, make, model, status, removed_at
@@ -176,9 +186,9 @@ impl Database {
 }
 
 /// Number of listings read at once.
-const AT_ONCE: usize = 256;
+const BATCH_SIZE: usize = 256;
 
-fn nobody_reads() -> InternalError {
+fn not_read() -> InternalError {
     InternalError::new("reading the inventory", "nobody reads")
 }
 
@@ -196,6 +206,7 @@ impl StoredListing<'_> {
     }
 }
 
+/// Parses the stored body of a listing.
 fn listing(body: &str, updated_at: Timestamp) -> Result<Vehicle, InternalError> {
     let value = tradepost_document::json::from_str(body)
         .map_err(InternalError::on("reading a listing's JSON"))?;

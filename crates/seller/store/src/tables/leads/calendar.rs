@@ -63,6 +63,7 @@ fn visits() -> String {
     )
 }
 
+/// Reads an appointment with its lead from a row.
 fn visit(row: &SqlRow<'_>) -> RowResult<Visit> {
     let lead = lead_record(row)?;
     let appointment = appointment_record(row, CURRENT)?.ok_or("a visit without an appointment")?;
@@ -81,6 +82,7 @@ const BLOCK: &str =
     "SELECT k.block_id, k.dealer_id, k.rooftop, k.department, k.starts_at, k.ends_at,
      k.places, k.time_zone, k.reason, k.created_at, k.created_by FROM blocked_times k";
 
+/// Reads a block from a row.
 fn block(row: &SqlRow<'_>) -> RowResult<BlockedTime> {
     Ok(BlockedTime {
         block_id: row.get("block_id")?,
@@ -282,6 +284,7 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
+    /// Returns the appointments and blocks that occupy a period, in the order of their start.
     fn calendar(
         &self,
         dealer_id: Option<&str>,
@@ -470,8 +473,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = open(&folder.path().join("database"), Schema::Migrate).unwrap();
         let mut plan = file.prepare(&format!("EXPLAIN QUERY PLAN {}", occupied())).unwrap();
-        let nothing: Option<i64> = None;
-        let values = rusqlite::params![nothing, nothing, nothing, nothing, nothing, nothing];
+        let null: Option<i64> = None;
+        let values = rusqlite::params![null, null, null, null, null, null];
         let rows = plan.query_map(values, |row| row.get::<_, String>(3)).unwrap();
         let plan: Vec<_> = rows.map(Result::unwrap).collect();
         for index in ["appointments_by_time", "blocked_times_by_time"] {

@@ -70,12 +70,12 @@ impl StoreTransaction<'_> {
     /// When the database fails.
     pub fn deliver_again(
         &self,
-        wanted: &[NewDelivery],
+        deliveries: &[NewDelivery],
         now: Timestamp,
     ) -> Result<(), InternalError> {
-        for wanted in wanted {
-            let lead = &wanted.lead_id;
-            let destination = &wanted.destination;
+        for delivery in deliveries {
+            let lead = &delivery.lead_id;
+            let destination = &delivery.destination;
             self.0.execute(
                 "ending earlier deliveries",
                 "UPDATE lead_deliveries SET state = 'ended', due_at = NULL, ended_at = $3
@@ -84,16 +84,17 @@ impl StoreTransaction<'_> {
                 params![lead, destination, now],
             )?;
         }
-        self.put_deliveries(wanted.iter(), now)
+        self.put_deliveries(deliveries.iter(), now)
     }
 
+    /// Writes deliveries that are due at once.
     fn put_deliveries<'d>(
         &self,
-        wanted: impl Iterator<Item = &'d NewDelivery>,
+        deliveries: impl Iterator<Item = &'d NewDelivery>,
         now: Timestamp,
     ) -> Result<(), InternalError> {
-        for wanted in wanted {
-            let NewDelivery { dealer_id, lead_id, destination, event } = wanted;
+        for delivery in deliveries {
+            let NewDelivery { dealer_id, lead_id, destination, event } = delivery;
             let due = DeliveryState::Due.name();
             self.0.execute(
                 "writing a delivery",
@@ -160,7 +161,7 @@ impl StoreTransaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn delivered(&self, key: i64, answer: &str, now: Timestamp) -> Result<(), InternalError> {
-        let noted = self.0.change(
+        let updated_rows = self.0.change(
             "noting a delivery",
             "UPDATE lead_deliveries SET state = 'delivered', answer = $2, due_at = NULL,
              ended_at = $3 WHERE key = $1 AND state IN ('sending', 'ended')",
@@ -182,7 +183,7 @@ impl StoreTransaction<'_> {
                 })
             },
         )?;
-        entry.filter(|_| noted > 0).map_or(Ok(()), |entry| self.record(&entry))
+        entry.filter(|_| updated_rows > 0).map_or(Ok(()), |entry| self.record(&entry))
     }
 
     /// Records a failed attempt: the delivery is sent again at `Ok(time)`, or was given up at `Err(time)`.
@@ -359,6 +360,7 @@ impl Database {
         )
     }
 
+    /// Returns the earliest time after `after` at which a delivery is due.
     pub(crate) fn deliveries_next_due(
         &self,
         after: Timestamp,
@@ -388,6 +390,7 @@ impl Database {
     }
 }
 
+/// Reads a delivery from a row.
 fn delivery_record(row: &SqlRow<'_>) -> RowResult<DeliveryRecord> {
     Ok(DeliveryRecord {
         key: row.get("key")?,

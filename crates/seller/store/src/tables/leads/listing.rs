@@ -80,6 +80,7 @@ impl<'v> LeadConditions<'v> {
         self.sql.push_str(&format!(" AND (l.received_at, l.seq) {behind} (${first}, ${last})"));
     }
 
+    /// Adds the condition that leads come from an agent, whose name may be stored hashed or in clear.
     fn agent(&mut self, agent: &str, cipher: &ColumnCipher) {
         let [hashed, plain] = cipher.forms(&agent_term(agent));
         if hashed == plain {

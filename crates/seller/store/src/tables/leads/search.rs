@@ -17,7 +17,7 @@ use crate::staff::{FoundLeads, LeadFilter};
 const BATCH: u32 = 500;
 
 /// Minimum number of digits of a search in telephone numbers: nearly every number contains any shorter part.
-const FEWEST_DIGITS: usize = 3;
+const MIN_DIGITS: usize = 3;
 
 /// Minimum length in characters of a part of a lead's id that finds it. Ids are random, so that many of them contain
 /// any few digits.
@@ -46,7 +46,7 @@ struct SearchableLead {
     /// Folded texts, one on a line.
     text: String,
     /// The same with letters and digits only: `CR-V` is found by `crv`.
-    squeezed: String,
+    alphanumeric_text: String,
     /// The digits of telephone numbers.
     phones: Vec<String>,
 }
@@ -61,19 +61,20 @@ impl LeadSearch {
         let words: Vec<String> = words.collect();
         let is_phone = |c: char| c.is_ascii_digit() || c.is_whitespace() || "+-()./".contains(c);
         let phone = text.chars().all(is_phone).then(|| digits(text));
-        let phone = phone.filter(|phone| phone.len() >= FEWEST_DIGITS);
+        let phone = phone.filter(|phone| phone.len() >= MIN_DIGITS);
         (!words.is_empty()).then_some(Self { words, phone })
     }
 
     /// Returns true when a lead matches by a part of a telephone number, or by all words.
     fn matches(&self, lead: &SearchableLead) -> bool {
         let by_phone =
-            |wanted: &String| lead.phones.iter().any(|phone| is_part_of_phone(wanted, phone));
+            |part: &String| lead.phones.iter().any(|phone| is_part_of_phone(part, phone));
         self.phone.as_ref().is_some_and(by_phone)
             || self.words.iter().all(|word| {
                 lead.has_id_part(word) || lead.text.contains(word) || {
-                    let squeezed = squeeze(word);
-                    squeezed.len() > 1 && lead.squeezed.contains(&squeezed)
+                    let alphanumeric_text = alphanumeric(word);
+                    alphanumeric_text.len() > 1
+                        && lead.alphanumeric_text.contains(&alphanumeric_text)
                 }
             })
     }
@@ -101,6 +102,7 @@ impl SearchableLead {
         word.len() >= SHORTEST_ID_PART && self.id.contains(word)
     }
 
+    /// Adds the texts and numbers of a JSON value, and the digits of its telephone numbers.
     fn add_members(&mut self, value: &Value) {
         match value {
             Value::Null | Value::Bool(_) => {}
@@ -122,8 +124,8 @@ impl SearchableLead {
 
     fn add_text(&mut self, text: &str) {
         let folded = fold(text);
-        self.squeezed.push_str(&squeeze(&folded));
-        self.squeezed.push('\n');
+        self.alphanumeric_text.push_str(&alphanumeric(&folded));
+        self.alphanumeric_text.push('\n');
         self.text.push_str(&folded);
         self.text.push('\n');
     }
@@ -153,7 +155,7 @@ fn fold(text: &str) -> String {
     folded
 }
 
-fn squeeze(folded: &str) -> String {
+fn alphanumeric(folded: &str) -> String {
     folded.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
@@ -163,12 +165,12 @@ fn digits(text: &str) -> String {
 
 /// Returns true when the digits are a part of a telephone number, or the number as it is dialled from elsewhere: with a
 /// country code that was not stored, or with the zeros that stand for it.
-fn is_part_of_phone(wanted: &str, phone: &str) -> bool {
+fn is_part_of_phone(part: &str, phone: &str) -> bool {
     const SHORTEST_NUMBER: usize = 7;
-    let without_zeros = wanted.trim_start_matches('0');
-    phone.contains(wanted)
+    let without_zeros = part.trim_start_matches('0');
+    phone.contains(part)
         || without_zeros.len() >= SHORTEST_NUMBER && phone.contains(without_zeros)
-        || phone.len() >= SHORTEST_NUMBER && wanted.ends_with(phone)
+        || phone.len() >= SHORTEST_NUMBER && part.ends_with(phone)
 }
 
 impl Database {

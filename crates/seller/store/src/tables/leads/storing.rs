@@ -252,6 +252,7 @@ impl LeadStore for StoreTransaction<'_> {
 }
 
 impl StoreTransaction<'_> {
+    /// Returns a lead by its id.
     pub(in crate::tables) fn lead(
         &self,
         lead_id: &str,
@@ -323,6 +324,7 @@ impl StoreTransaction<'_> {
         self.put_event(&lead, kind, submission)
     }
 
+    /// Writes a submission and returns its number.
     fn put_submission(&self, taken: &NewLead<'_>) -> Result<i64, InternalError> {
         let lead = taken.lead;
         let sent = &taken.lead.submission;
@@ -353,6 +355,7 @@ impl StoreTransaction<'_> {
         )
     }
 
+    /// Writes the appointment of a submission.
     fn put_appointment(
         &self,
         lead: &LeadRecord,
@@ -382,6 +385,7 @@ impl StoreTransaction<'_> {
         )
     }
 
+    /// Writes a new lead with its person and owner.
     fn put_lead(&self, taken: &NewLead<'_>, submission: i64) -> Result<(), InternalError> {
         let lead = taken.lead;
         let known = &taken.known;
@@ -467,6 +471,7 @@ impl StoreTransaction<'_> {
         )
     }
 
+    /// Writes an event of a lead, with the lead's current state and appointment.
     fn put_event(
         &self,
         lead: &LeadRecord,
@@ -493,7 +498,7 @@ impl StoreTransaction<'_> {
                 current.and_then(|current| current.ends_at),
             ],
         )?;
-        self.0.tell(ChangeNotice::Due);
+        self.0.notify(ChangeNotice::Due);
         Ok(())
     }
 
@@ -535,6 +540,7 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
+    /// Writes the tallies of a submission, and deletes the dealer's expired ones.
     fn put_tallies(&self, taken: &NewLead<'_>, submission: i64) -> Result<(), InternalError> {
         let dealer = &taken.lead.dealer_id;
         self.0.execute(

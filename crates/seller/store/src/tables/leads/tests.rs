@@ -15,12 +15,12 @@ use crate::sqlite::schema::{self, MIGRATIONS};
 use crate::staff::{LeadCursor, LeadFilter, OwnerFilter, WaitingFor};
 
 /// Number of migrations when a lead was the list of its submissions.
-const BEFORE: usize = 5;
+const EARLIER_MIGRATIONS: usize = 5;
 
 fn old(path: &std::path::Path) {
     let database = Connection::open(path).unwrap();
-    MIGRATIONS[..BEFORE].iter().for_each(|step| database.execute_batch(step).unwrap());
-    database.pragma_update(None, "user_version", BEFORE as i64).unwrap();
+    MIGRATIONS[..EARLIER_MIGRATIONS].iter().for_each(|step| database.execute_batch(step).unwrap());
+    database.pragma_update(None, "user_version", EARLIER_MIGRATIONS as i64).unwrap();
     let payload = |email: &str, agent: tradepost_document::json::Value, key: &str| {
         let customer = json!({"email": email, "phone": "+14155550101"});
         json!({"customer": customer, "source_agent": agent, "idempotency_key": key}).to_string()
@@ -233,8 +233,8 @@ fn processes_that_overlap_plan_each_delivery_once() {
     // One process has seen the first event alone, another one both, before either has planned.
     plan(first.event, std::slice::from_ref(first));
     plan(last.event, &all);
-    let kept = database.deliveries(DeliverySource::Lead, None, None, None).unwrap();
-    assert_eq!(kept.len(), 2, "{kept:?}");
+    let deliveries = database.deliveries(DeliverySource::Lead, None, None, None).unwrap();
+    assert_eq!(deliveries.len(), 2, "{deliveries:?}");
 }
 
 #[test]
@@ -253,14 +253,14 @@ fn look_ups_for_each_lead_read_by_a_whole_key() {
         let values = vec![rusqlite::types::Null; plan.parameter_count()];
         let steps = plan.query_map(rusqlite::params_from_iter(values), |row| row.get(3)).unwrap();
         let steps: Vec<String> = steps.map(Result::unwrap).collect();
-        let (looks, others): (Vec<_>, Vec<_>) =
+        let (searches, others): (Vec<_>, Vec<_>) =
             steps.iter().partition(|step| step.starts_with("SEARCH") || step.starts_with("SCAN"));
-        assert!(!looks.is_empty(), "{others:?}");
+        assert!(!searches.is_empty(), "{others:?}");
         // The rows found are counted by a scan.
-        for look in looks.into_iter().filter(|look| *look != "SCAN counted") {
+        for search in searches.into_iter().filter(|search| *search != "SCAN counted") {
             assert!(
-                look.ends_with(&format!("USING PRIMARY KEY (dealer_id=? AND {key})")),
-                "{look}"
+                search.ends_with(&format!("USING PRIMARY KEY (dealer_id=? AND {key})")),
+                "{search}"
             );
         }
     }

@@ -27,11 +27,11 @@ impl StoreTransaction<'_> {
     pub fn set_stage(
         &self,
         lead: &LeadRecord,
-        wanted: NewStage,
+        new_stage: NewStage,
         by: &str,
         now: Timestamp,
     ) -> Result<bool, InternalError> {
-        let NewStage { stage, lost_reason } = wanted;
+        let NewStage { stage, lost_reason } = new_stage;
         // Setting a lead back to `new` is not an answer.
         let answered = (stage != StaffStage::New).then_some(now);
         // Locked before the row is written: a transaction that takes a lead also locks before it writes the row.
@@ -153,7 +153,7 @@ impl StoreTransaction<'_> {
     }
 
     /// Marks a delivery as accepted, as [`delivered`](Self::delivered) does. With `handles_lead`, its destination has the
-    /// lead from now on, so that it waits for nobody here.
+    /// lead from now on, so that it no longer waits for staff.
     ///
     /// # Errors
     /// When the database fails.

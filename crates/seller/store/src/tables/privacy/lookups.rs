@@ -8,6 +8,7 @@ use crate::privacy::BLIND;
 use crate::sql::params;
 
 impl StoreTransaction<'_> {
+    /// Replaces a batch of contacts in clear by their hashes.
     pub(super) fn blind_contacts(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("lead_contacts", "contact", "person", "''", limit)?;
         for [dealer, contact, person, _] in &rows {
@@ -27,6 +28,7 @@ impl StoreTransaction<'_> {
         Ok(Batch::whole(&rows))
     }
 
+    /// Replaces a batch of lead matches in clear by their hashes.
     pub(super) fn blind_matches(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("lead_matches", "proof", "contact", "subject", limit)?;
         for [dealer, proof, contact, subject] in &rows {
@@ -58,6 +60,7 @@ impl StoreTransaction<'_> {
         Ok(Batch::whole(&rows))
     }
 
+    /// Replaces a batch of tallies in clear by their hashes.
     pub(super) fn blind_tallies(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("lead_tallies", "subject", "''", "''", limit)?;
         for [dealer, subject, ..] in &rows {
@@ -77,6 +80,7 @@ impl StoreTransaction<'_> {
         Ok(Batch::whole(&rows))
     }
 
+    /// Replaces a batch of agent names in clear by their hashes.
     pub(super) fn blind_agents(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("leads", "agent", "''", "''", limit)?;
         for [dealer, agent, ..] in &rows {

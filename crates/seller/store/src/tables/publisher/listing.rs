@@ -15,10 +15,10 @@ pub(super) fn narrow<'v>(
     sql: &mut String,
     values: &mut Vec<SqlValue<'v>>,
     column: &str,
-    wanted: Option<&'v String>,
+    accepted: Option<&'v String>,
 ) {
-    if let Some(wanted) = wanted {
-        values.push(wanted.bind());
+    if let Some(accepted) = accepted {
+        values.push(accepted.bind());
         sql.push_str(&format!(" AND {column} = ${}", values.len()));
     }
 }
@@ -28,13 +28,13 @@ pub(super) fn any_of<'v>(
     sql: &mut String,
     values: &mut Vec<SqlValue<'v>>,
     column: &str,
-    wanted: &'v [String],
+    accepted: &'v [String],
 ) {
-    if wanted.is_empty() {
+    if accepted.is_empty() {
         return;
     }
     let mut places = Vec::new();
-    for value in wanted {
+    for value in accepted {
         values.push(value.bind());
         places.push(format!("${}", values.len()));
     }

@@ -67,10 +67,10 @@ fn lists_are_read_on_an_index_in_their_order() {
             for from in [None, Some(Timestamp::UNIX_EPOCH)] {
                 let query = Query { order, from, skip: 100, limit: 50, ..query.clone() };
                 let steps = plan(&database, &query);
-                let mut looks = steps.iter().filter(|step| step.starts_with("SEARCH"));
-                let wanted = format!("INDEX publisher_things_{index} ({key}");
-                assert!(looks.all(|look| look.contains(&wanted)), "{query:?} {steps:#?}");
-                assert!(steps.iter().any(|step| step.contains(&wanted)), "{query:?} {steps:#?}");
+                let mut searches = steps.iter().filter(|step| step.starts_with("SEARCH"));
+                let expected = format!("INDEX publisher_things_{index} ({key}");
+                assert!(searches.all(|search| search.contains(&expected)), "{query:?} {steps:#?}");
+                assert!(steps.iter().any(|step| step.contains(&expected)), "{query:?} {steps:#?}");
                 // A later page is found by the index, and not by reading what comes before it.
                 let begins = steps.iter().any(|step| step.contains(beginning));
                 let is_by_change = index == "by_change";
@@ -85,15 +85,15 @@ fn lists_are_read_on_an_index_in_their_order() {
             }
         }
     }
-    let led_to = Query::of_owner("o").led_to_by(IndexField::Package, "pkg");
-    let steps = plan(&database, &led_to);
-    let wanted = "PRIMARY KEY (publisher=? AND kind=? AND field=? AND value=? AND owner=?";
-    assert!(steps.iter().any(|step| step.contains(wanted)), "{steps:#?}");
+    let by_package = Query::of_owner("o").led_to_by(IndexField::Package, "pkg");
+    let steps = plan(&database, &by_package);
+    let expected = "PRIMARY KEY (publisher=? AND kind=? AND field=? AND value=? AND owner=?";
+    assert!(steps.iter().any(|step| step.contains(expected)), "{steps:#?}");
     assert!(!steps.iter().any(|step| step.starts_with("SCAN")), "{steps:#?}");
     let values = ["pkg_1", "pkg_2"].into_iter();
     let led_to_any = Query::of_owner("o").led_to_by_any(IndexField::Package, values);
     let steps = plan(&database, &led_to_any);
-    assert!(steps.iter().any(|step| step.contains(wanted)), "{steps:#?}");
+    assert!(steps.iter().any(|step| step.contains(expected)), "{steps:#?}");
     assert!(!steps.iter().any(|step| step.starts_with("SCAN t")), "{steps:#?}");
 }
 
