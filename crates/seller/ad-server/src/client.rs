@@ -326,16 +326,17 @@ impl AdServerClient {
 
     /// Returns the ad server's text, fit for people and without the credential.
     fn detail(&self, status: StatusCode, body: Option<&Value>) -> String {
-        let said = body.and_then(message).unwrap_or_default();
-        plain(&said, &self.credential, status)
+        let explanation = body.and_then(message).unwrap_or_default();
+        plain(&explanation, &self.credential, status)
     }
 }
 
 /// Returns a text of an ad server, fit for people and without a secret; where it has none, the status.
-pub(crate) fn plain(said: &str, secret: &str, status: StatusCode) -> String {
-    let said = if secret.is_empty() { said.to_owned() } else { said.replace(secret, "…") };
-    let said = text::plain(&said, MAX_DETAIL);
-    if said.is_empty() { format!("it answered {}", status.as_u16()) } else { said }
+pub(crate) fn plain(explanation: &str, secret: &str, status: StatusCode) -> String {
+    let explanation =
+        if secret.is_empty() { explanation.to_owned() } else { explanation.replace(secret, "…") };
+    let explanation = text::plain(&explanation, MAX_DETAIL);
+    if explanation.is_empty() { format!("it answered {}", status.as_u16()) } else { explanation }
 }
 
 /// Reads a body up to a limit. A body that breaks off counts as no answer.
@@ -352,14 +353,14 @@ async fn read_body(mut response: Response, limit: usize) -> Result<Vec<u8>, AdSe
 
 /// Returns what an error document says: its message, and the messages of a validation.
 fn message(body: &Value) -> Option<String> {
-    let said = MESSAGES.iter().find_map(|name| {
-        let said = body.get(*name)?;
-        said.as_str().or_else(|| said.get("message").and_then(Value::as_str))
+    let explanation = MESSAGES.iter().find_map(|name| {
+        let explanation = body.get(*name)?;
+        explanation.as_str().or_else(|| explanation.get("message").and_then(Value::as_str))
     });
     let validation = body.get("validation").and_then(Value::as_array);
     let validation = validation.into_iter().flatten().filter_map(|problem| problem.get("message"));
     let validation: Vec<&str> = validation.filter_map(Value::as_str).collect();
-    if validation.is_empty() { said.map(str::to_owned) } else { Some(validation.join("; ")) }
+    if validation.is_empty() { explanation.map(str::to_owned) } else { Some(validation.join("; ")) }
 }
 
 /// Returns what a status without success means. After a status of 5xx the request may have had its effect,

@@ -60,7 +60,7 @@ const NAME: &str = "google_ad_manager";
 const REPORT_DELAY_MINUTES: u32 = 240;
 
 /// Time for which the currency and the time zone of the network are kept.
-const NETWORK_LIFE: Duration = Duration::from_hours(1);
+const NETWORK_LIFETIME: Duration = Duration::from_hours(1);
 
 /// Time between now and the start of a line item that has to start at once.
 const START_MARGIN: SignedDuration = SignedDuration::from_mins(2);
@@ -77,13 +77,13 @@ pub(crate) struct GoogleAdManager {
     settings: AdServerSettings,
     clock: Clock,
     capabilities: AdServerCapabilities,
-    network: Mutex<Option<KeptNetwork>>,
+    network: Mutex<Option<CachedNetwork>>,
     geo: GeoCache,
     runs: PendingReports,
 }
 
 /// The network, as it was last read.
-struct KeptNetwork {
+struct CachedNetwork {
     network: Network,
     /// End of its use, by the clock's elapsed time.
     ends: Duration,
@@ -264,7 +264,7 @@ impl AdServer for GoogleAdManager {
                 let shown = self.associations(&item.id()).await?;
                 let active = shown.iter().filter(|one| one.is_active());
                 let creatives = active.map(Association::creative).collect();
-                views.push(item.view(creatives, self.soonest_start())?);
+                views.push(item.view(creatives, self.earliest_start())?);
             }
             Ok(views)
         })
@@ -300,7 +300,7 @@ impl AdServer for GoogleAdManager {
             let mut body = planned.changed_members(&self.client)?;
             let now = self.line_item(id).await?;
             // Google changes no start that has come, and what it has already is not sent.
-            let has_come = now.start_time.is_some_and(|start| start <= planned.soonest);
+            let has_come = now.start_time.is_some_and(|start| start <= planned.earliest_start);
             if has_come || now.start_time == Some(planned.start()) {
                 body.shift_remove("startTime");
             }

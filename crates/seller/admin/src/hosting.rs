@@ -121,11 +121,11 @@ pub struct DocumentRules<'a, R> {
 }
 
 impl<R: DealerReader> DocumentRules<'_, R> {
-    /// Reads a document. Only the part in `said` is checked for names of files: with a patch, the rest
+    /// Reads a document. Only the part in `sent` is checked for names of files: with a patch, the rest
     /// was there before and may have them.
-    fn read(&self, document: &Value, said: &Value) -> Result<NewHosted, HostedRefusal> {
+    fn read(&self, document: &Value, sent: &Value) -> Result<NewHosted, HostedRefusal> {
         let mut problems = Problems::new();
-        document::check_members(said, &DocumentPlace::Root, self.may_name_files, &mut problems);
+        document::check_members(sent, &DocumentPlace::Root, self.may_name_files, &mut problems);
         let read = self.reader.read(document);
         let dealer = read.map_err(|found| problems.append(found)).ok();
         let dealer = problems.into_result(dealer).map_err(HostedRefusal::Invalid)?;

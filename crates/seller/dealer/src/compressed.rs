@@ -13,7 +13,7 @@ const LEVEL: i32 = 3;
 const DICTIONARY: usize = 8 * 1024;
 
 /// Minimum number of texts from which a dictionary is trained.
-const FEWEST: usize = 64;
+const MIN_SAMPLES: usize = 64;
 
 /// Number of texts from which a dictionary is trained: more are slower and no better.
 const SAMPLES: usize = 256;
@@ -42,7 +42,7 @@ impl Dictionary {
     /// valid dictionary.
     #[must_use]
     pub fn of_samples<T: AsRef<str>>(texts: usize, samples: impl Iterator<Item = T>) -> Self {
-        if texts < FEWEST {
+        if texts < MIN_SAMPLES {
             return Self::default();
         }
         let mut all = Vec::new();
@@ -205,7 +205,7 @@ mod tests {
             let texts = texts(count);
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let dictionary = learned(&texts);
-            assert_eq!(dictionary.as_bytes().is_empty(), count < FEWEST);
+            assert_eq!(dictionary.as_bytes().is_empty(), count < MIN_SAMPLES);
             let dictionary = Dictionary::from_bytes(dictionary.as_bytes().to_vec());
             let mut packer = Compressor::new(&dictionary);
             let mut bench = DecompressScratch::default();
@@ -218,7 +218,7 @@ mod tests {
                 before += text.len();
                 after += packed.len();
             }
-            assert!(count < FEWEST || after * 3 < before, "{count}: {before} to {after}");
+            assert!(count < MIN_SAMPLES || after * 3 < before, "{count}: {before} to {after}");
         }
     }
 

@@ -187,7 +187,7 @@ impl ChainChecker {
         &mut self,
         record: &ConsentRecord,
         stored: &Sha256Hash,
-        kept: Option<&ConsentEvidence>,
+        evidence: Option<&ConsentEvidence>,
         payload: Option<&Value>,
     ) {
         let mut fault = |fault| self.check.faults.push((record.seq, fault));
@@ -198,13 +198,13 @@ impl ChainChecker {
             fault(ConsentFault::Changed);
         }
         if record.kind == ConsentKind::Granted {
-            match (kept, payload) {
+            match (evidence, payload) {
                 (None, Some(_)) => fault(ConsentFault::EvidenceMissing),
-                (Some(kept), _) => {
-                    if record.body != Some(kept.body_hash()) {
+                (Some(evidence), _) => {
+                    if record.body != Some(evidence.body_hash()) {
                         fault(ConsentFault::BodyChanged);
                     }
-                    if record.caller != Some(kept.caller_hash()) {
+                    if record.caller != Some(evidence.caller_hash()) {
                         fault(ConsentFault::CallerChanged);
                     }
                 }

@@ -219,10 +219,11 @@ impl LeadDestination {
     #[must_use]
     pub fn wants(&self, lead: &LeadRecord) -> bool {
         let rooftop = lead.submission.rooftop.as_deref().unwrap_or_default().to_lowercase();
-        let here = self.rooftops.is_empty()
+        let is_for_rooftop = self.rooftops.is_empty()
             || self.rooftops.iter().any(|name| name.to_lowercase() == rooftop);
         let kinds = kinds(lead);
-        here && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kinds.contains(kind)))
+        is_for_rooftop
+            && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kinds.contains(kind)))
     }
 }
 

@@ -3,7 +3,7 @@
 //! A feed is the whole inventory: a vehicle that is not in it is no longer on offer. Tables, XML
 //! and JSON are read, compressed or plain, and recognised by their content. A [`Mapping`], usually
 //! that of a [`Preset`], assigns a meaning to each column. Every row becomes `columns::Cells`;
-//! `whose` finds the dealer of the row, and `map` alone turns it into a listing. Feeds are
+//! `owner_of` finds the dealer of the row, and `map` alone turns it into a listing. Feeds are
 //! untrusted: they are read as a stream, rows have a maximum size, and no content stops the
 //! program.
 
@@ -188,25 +188,29 @@ pub fn read_as(
     now: Timestamp,
 ) -> Result<SortedFeed, FeedError> {
     let mut packed = CompressedFile::open(source)?;
-    let survey = decode::survey(&mut BufReader::with_capacity(decode::CHUNK, packed.unpack()?))?;
-    let mut sorter = RowSorter::new(targets, mapping, now, survey.encoding.name());
-    if survey.replaced > 0 {
-        let message =
-            format!("{} byte sequences are not {}", survey.replaced, survey.encoding.name());
+    let first_pass =
+        decode::detect(&mut BufReader::with_capacity(decode::CHUNK, packed.unpack()?))?;
+    let mut sorter = RowSorter::new(targets, mapping, now, first_pass.encoding.name());
+    if first_pass.replaced > 0 {
+        let message = format!(
+            "{} byte sequences are not {}",
+            first_pass.replaced,
+            first_pass.encoding.name()
+        );
         sorter.warn_of_file(RowWarning::ReplacedCharacters, &message);
     }
     // Decompressed once more instead of kept from the first pass, because a feed may be larger than
     // the memory.
     let source = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
-    let text = decode::Utf8::new(source, survey.encoding);
-    match survey.kind {
+    let text = decode::Utf8::new(source, first_pass.encoding);
+    match first_pass.kind {
         FeedKind::Json => {
             drop(text);
             // JSON members have no order: the type may follow all vehicles.
             let whole = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
-            let is_aap = json::is_aap_response(decode::Utf8::new(whole, survey.encoding));
+            let is_aap = json::is_aap_response(decode::Utf8::new(whole, first_pass.encoding));
             let source = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
-            json::read(decode::Utf8::new(source, survey.encoding), is_aap, &mut sorter)?;
+            json::read(decode::Utf8::new(source, first_pass.encoding), is_aap, &mut sorter)?;
         }
         FeedKind::Xml => xml::read(text, &mut sorter)?,
         FeedKind::Table => table::read(text, &mut sorter)?,

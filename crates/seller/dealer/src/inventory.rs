@@ -134,7 +134,10 @@ impl Inventory {
     ///
     /// # Errors
     /// When a listing cannot be serialised.
-    pub fn build(mut vehicles: Vec<Vehicle>, gone: Vec<Tombstone>) -> Result<Self, InternalError> {
+    pub fn build(
+        mut vehicles: Vec<Vehicle>,
+        tombstones: Vec<Tombstone>,
+    ) -> Result<Self, InternalError> {
         vehicles.sort_by(|a, b| {
             (Reverse(a.updated_at), &a.vehicle_id).cmp(&(Reverse(b.updated_at), &b.vehicle_id))
         });
@@ -146,17 +149,17 @@ impl Inventory {
         for vehicle in vehicles {
             builder.push(&vehicle)?;
         }
-        builder.build(gone)
+        builder.build(tombstones)
     }
 
-    fn new(listings: Listings, index: SearchIndex, gone: Tombstones) -> Self {
+    fn new(listings: Listings, index: SearchIndex, tombstones: Tombstones) -> Self {
         // Built now, while an inventory is being built anyway: otherwise the first search would
         // block a request thread and every request behind it.
         if index.by_id.len() >= LARGE {
             index.groups();
         }
         let all = Arc::new(index.count(&index.matches(&Filters::default(), None)));
-        Self { listings, index, all, gone }
+        Self { listings, index, all, gone: tombstones }
     }
 
     /// Returns the inventory with a shared cache of recent listings and answers.
@@ -283,14 +286,16 @@ impl Inventory {
         query: &VehicleQuery,
         oldest: Timestamp,
     ) -> Result<VehicleLookup<'_>, SnapshotError> {
-        let Self { index, gone, .. } = self;
+        let Self { index, gone: tombstones, .. } = self;
         let VehicleQuery { vin, vehicle_id, stock } = query;
         let attempts = [
-            vin.as_ref().map(|vin| (first(index.vin.find(vin)), gone.by_vin(vin))),
-            vehicle_id.as_ref().map(|id| (index.row_of(id), gone.by_vehicle_id(id))),
-            stock.as_ref().map(|stock| (first(index.stock.find(stock)), gone.by_stock(stock))),
+            vin.as_ref().map(|vin| (first(index.vin.find(vin)), tombstones.by_vin(vin))),
+            vehicle_id.as_ref().map(|id| (index.row_of(id), tombstones.by_vehicle_id(id))),
+            stock
+                .as_ref()
+                .map(|stock| (first(index.stock.find(stock)), tombstones.by_stock(stock))),
         ];
-        for (listed, gone) in attempts.into_iter().flatten() {
+        for (listed, tombstone) in attempts.into_iter().flatten() {
             if let Some(row) = listed {
                 let vehicle_id = self.index.vehicle_id(row).to_owned();
                 return Ok(VehicleLookup::Listed(FoundListing {
@@ -298,7 +303,7 @@ impl Inventory {
                     vehicle_id,
                 }));
             }
-            if let Some(unit) = gone.filter(|unit| unit.removed_at > oldest) {
+            if let Some(unit) = tombstone.filter(|unit| unit.removed_at > oldest) {
                 return Ok(VehicleLookup::Gone(unit));
             }
         }
@@ -322,8 +327,8 @@ impl Inventory {
     /// Returns up to `count` vehicle ids of listings similar to a removed unit (`E-099`): same make
     /// and model first, then same make; the most recently confirmed first.
     #[must_use]
-    pub fn similar(&self, gone: &Tombstone, count: usize) -> Vec<String> {
-        let Some((make, model)) = &gone.make_model else {
+    pub fn similar(&self, tombstone: &Tombstone, count: usize) -> Vec<String> {
+        let Some((make, model)) = &tombstone.make_model else {
             return Vec::new();
         };
         let model = self.index.texts.model.code(model);
@@ -373,7 +378,7 @@ impl InventoryBuilder {
     ///
     /// # Errors
     /// When the dictionary is damaged.
-    pub fn build(self, gone: Vec<Tombstone>) -> Result<Inventory, InternalError> {
+    pub fn build(self, tombstones: Vec<Tombstone>) -> Result<Inventory, InternalError> {
         let Self { packing, mut gathered } = self;
         let order = gathered.default_order();
         let listings = packing.finish(order.as_deref());
@@ -382,7 +387,7 @@ impl InventoryBuilder {
         if let Some(order) = order {
             gathered.reorder(&order);
         }
-        Ok(Inventory::new(listings, SearchIndex::new(gathered), Tombstones::new(gone)))
+        Ok(Inventory::new(listings, SearchIndex::new(gathered), Tombstones::new(tombstones)))
     }
 }
 

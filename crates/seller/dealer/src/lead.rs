@@ -101,7 +101,7 @@ struct SubmittedVehicle {
 struct SubmitOutcome<'a> {
     lead: LeadRecord,
     /// True when the same caller had sent it before.
-    again: bool,
+    is_resubmitted: bool,
     rooftop: &'a RooftopSettings,
     remark: Option<&'static str>,
     /// Current appointment, when the lead asks again for one that staff have changed since. Nothing
@@ -270,11 +270,11 @@ impl LeadSubmission<'_> {
                 }
             }
         };
-        let again = earlier.is_some();
+        let is_resubmitted = earlier.is_some();
         let is_booked = lead.submission.appointment.as_ref().is_some_and(is_booked);
         let number = store.store_lead(&NewLead {
             lead: &lead,
-            kind: if again { LeadEventKind::Resubmitted } else { LeadEventKind::Received },
+            kind: if is_resubmitted { LeadEventKind::Resubmitted } else { LeadEventKind::Received },
             known,
             department: kind.map(appointment::department).unwrap_or_default(),
             tallies: &policy.tallies(is_booked),
@@ -290,7 +290,7 @@ impl LeadSubmission<'_> {
             evidence: self.evidence,
             network: self.caller.network.as_deref(),
         })?;
-        Ok(SubmitOutcome { lead, again, rooftop, remark: subject.remark, settled })
+        Ok(SubmitOutcome { lead, is_resubmitted, rooftop, remark: subject.remark, settled })
     }
 
     /// Refuses a lead that would exceed the daily limit of bytes per network, because a caller
@@ -409,6 +409,7 @@ impl LeadSubmission<'_> {
             .unwrap_or_else(|| unreachable!("a configured dealer has a rooftop"))
     }
 
+    /// Decides on a requested appointment, and returns its record.
     fn appointment(
         &self,
         store: &dyn LeadStore,
@@ -445,6 +446,7 @@ impl LeadSubmission<'_> {
         })
     }
 
+    /// Creates the first version of an appointment, without a time.
     fn new_appointment(
         &self,
         request: &AppointmentRequest,
@@ -466,7 +468,7 @@ impl LeadSubmission<'_> {
     /// stored all the same.
     fn strict_refusal(&self, taken: &SubmitOutcome<'_>) -> Option<AapRefusal> {
         let appointment = taken.lead.submission.appointment.as_ref()?;
-        let nowhere = match appointment.state {
+        let is_unbooked = match appointment.state {
             AppointmentState::Requested | AppointmentState::Rejected => true,
             AppointmentState::Proposed
             | AppointmentState::Confirmed
@@ -477,7 +479,7 @@ impl LeadSubmission<'_> {
         // Without a requested time, no time can be unavailable.
         let asked_for_a_time = appointment.requested_at.is_some();
         let is_strict = self.dealer.leads.strict_appointments && !is_refused(taken.held_for());
-        (is_strict && asked_for_a_time && nowhere).then(|| {
+        (is_strict && asked_for_a_time && is_unbooked).then(|| {
             let lead_id = &taken.lead.lead_id;
             let requested_at = appointment.requested_at;
             AapRefusal::appointment_time_unavailable(lead_id, requested_at)
@@ -494,7 +496,7 @@ impl LeadSubmission<'_> {
     /// Writes the receipt. A denied agent gets `rejected`. Every other held lead is `received`; the
     /// message says that it is held.
     fn receipt(&self, taken: &SubmitOutcome<'_>) -> LeadReceipt {
-        let status = match (is_refused(taken.held_for()), taken.again) {
+        let status = match (is_refused(taken.held_for()), taken.is_resubmitted) {
             (true, _) => LeadStatus::Rejected,
             (false, true) => LeadStatus::Duplicate,
             (false, false) => LeadStatus::Received,

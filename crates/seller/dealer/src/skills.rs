@@ -31,7 +31,7 @@ pub enum SkillError {
 }
 
 /// Number of similar vehicles in a refusal.
-const SIMILAR: usize = 3;
+const MAX_SIMILAR: usize = 3;
 
 /// Builds the data of `dealer.information` from the settings.
 #[must_use]
@@ -157,13 +157,13 @@ pub fn tombstone_horizon(dealer: &DealerSettings, now: Timestamp) -> Timestamp {
 /// Refuses with `VEHICLE_UNAVAILABLE`, and names similar vehicles.
 #[must_use]
 pub fn unavailable(inventory: &Inventory, tombstone: &Tombstone) -> AapRefusal {
-    let gone = RemovedUnit {
+    let removed = RemovedUnit {
         vin: tombstone.vin.as_deref(),
         stock: tombstone.stock.as_deref(),
         last_status: &tombstone.last_status,
         since: tombstone.removed_at,
     };
-    AapRefusal::vehicle_unavailable(&gone, &inventory.similar(tombstone, SIMILAR))
+    AapRefusal::vehicle_unavailable(&removed, &inventory.similar(tombstone, MAX_SIMILAR))
 }
 
 /// Refuses with `VEHICLE_NOT_FOUND`, and names the identifiers of the request.

@@ -173,10 +173,10 @@ pub(crate) fn account(
         return Ok(Stored { thing: account, record });
     };
     account.account_id = publisher.services.fresh_id("acc");
-    let kept = account.open(tx, &tenant, call.now)?;
+    let stored = account.open(tx, &tenant, call.now)?;
     let is_sandbox = publisher.profile.sandbox;
-    StaffEventRecorder { tx, is_sandbox, now: call.now }.note_waiting_account(&kept)?;
-    Ok(kept)
+    StaffEventRecorder { tx, is_sandbox, now: call.now }.note_waiting_account(&stored)?;
+    Ok(stored)
 }
 
 /// Returns the id of an account, when callers can know it: one that is not open yet has none for them.

@@ -47,7 +47,7 @@ impl Outage {
         tool: &str,
         now: Timestamp,
     ) -> Result<Option<Self>, InternalError> {
-        let found = reader.find::<Self>(&Self::id(tenant))?.map(|kept| kept.thing);
+        let found = reader.find::<Self>(&Self::id(tenant))?.map(|stored| stored.thing);
         Ok(found.filter(|outage| {
             (outage.tool == tool || outage.tool == "*")
                 && now.duration_since(outage.since).as_secs() < OUTAGE_SECONDS
@@ -99,7 +99,7 @@ pub(crate) fn warning(supply: &Supply) -> Option<AdcpError> {
 }
 
 /// Returns the warning to the caller when the seller's own store is unavailable.
-pub(crate) fn recalled(age_seconds: u64) -> AdcpError {
+pub(crate) fn stale_store(age_seconds: u64) -> AdcpError {
     stale("store", age_seconds, None)
 }
 

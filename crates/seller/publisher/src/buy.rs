@@ -485,18 +485,18 @@ fn found_by(buy: &MediaBuy, now: Timestamp) -> FoundBy {
 
 /// Returns the payload about a media buy that was made.
 pub(crate) fn created(
-    kept: &Stored<MediaBuy>,
+    stored: &Stored<MediaBuy>,
     actions: &[AvailableAction],
     account: Option<&Account>,
     now: Timestamp,
 ) -> Map {
     let sandbox = account.is_some_and(|account| account.sandbox);
-    let packages = kept.thing.packages.iter().map(|package| package.published(&kept.thing));
-    let mut body = summary(kept, actions, now);
+    let packages = stored.thing.packages.iter().map(|package| package.published(&stored.thing));
+    let mut body = summary(stored, actions, now);
     body.extend(object([
-        ("confirmed_at", Some(kept.thing.confirmed_at.map(|at| at.to_string()).into())),
+        ("confirmed_at", Some(stored.thing.confirmed_at.map(|at| at.to_string()).into())),
         ("packages", Some(packages.collect())),
-        ("proposal_id", kept.thing.proposal_id.clone().map(Into::into)),
+        ("proposal_id", stored.thing.proposal_id.clone().map(Into::into)),
         ("account", account.map(|account| account.published().into())),
         ("sandbox", sandbox.then(|| true.into())),
     ]));
@@ -504,12 +504,16 @@ pub(crate) fn created(
 }
 
 /// Returns the members that every answer about one buy has: status, money and available actions.
-pub(crate) fn summary(kept: &Stored<MediaBuy>, actions: &[AvailableAction], now: Timestamp) -> Map {
-    let buy = &kept.thing;
+pub(crate) fn summary(
+    stored: &Stored<MediaBuy>,
+    actions: &[AvailableAction],
+    now: Timestamp,
+) -> Map {
+    let buy = &stored.thing;
     object([
         ("media_buy_id", Some(buy.media_buy_id.clone().into())),
         ("media_buy_status", Some(buy.status_at(now).name().into())),
-        ("revision", Some(kept.record.revision.into())),
+        ("revision", Some(stored.record.revision.into())),
         ("currency", Some(buy.currency.clone().into())),
         ("total_budget", Some(buy.total_budget.into())),
         ("valid_actions", Some(action::valid(actions))),

@@ -145,7 +145,7 @@ pub(crate) fn taken_days(
         }
         let id = calendar_id(&days.product_id, days.is_sandbox);
         let calendar = reader.find::<ExclusiveCalendar>(&id)?;
-        let bookings = calendar.map(|kept| kept.thing.bookings).unwrap_or_default();
+        let bookings = calendar.map(|stored| stored.thing.bookings).unwrap_or_default();
         let is_taken = bookings.iter().any(|booking| {
             booking.is_in_force(now)
                 && booking.overlaps(days)
@@ -181,11 +181,11 @@ pub(crate) fn book_days(
             expires_at,
         });
         match tx.find::<ExclusiveCalendar>(id)? {
-            Some(mut kept) => {
-                let bookings = &mut kept.thing.bookings;
+            Some(mut stored) => {
+                let bookings = &mut stored.thing.bookings;
                 bookings.retain(|booking| booking.holder != holder && booking.is_in_force(now));
                 bookings.extend(new);
-                tx.change(&mut kept, now)?;
+                tx.change(&mut stored, now)?;
             }
             None => {
                 let calendar = ExclusiveCalendar { bookings: new.collect() };
@@ -207,11 +207,11 @@ pub(crate) fn release_days<'a>(
     for product_id in product_ids {
         for is_sandbox in [false, true] {
             let id = calendar_id(product_id, is_sandbox);
-            let Some(mut kept) = tx.find::<ExclusiveCalendar>(&id)? else { continue };
-            let before = kept.thing.bookings.len();
-            kept.thing.bookings.retain(|booking| booking.holder != holder);
-            if kept.thing.bookings.len() != before {
-                tx.change(&mut kept, now)?;
+            let Some(mut stored) = tx.find::<ExclusiveCalendar>(&id)? else { continue };
+            let before = stored.thing.bookings.len();
+            stored.thing.bookings.retain(|booking| booking.holder != holder);
+            if stored.thing.bookings.len() != before {
+                tx.change(&mut stored, now)?;
             }
         }
     }
@@ -249,15 +249,15 @@ pub(crate) fn rename_holder(
     for package in &buy.packages {
         for is_sandbox in [false, true] {
             let id = calendar_id(&package.product_id, is_sandbox);
-            let Some(mut kept) = tx.find::<ExclusiveCalendar>(&id)? else { continue };
-            let bookings = kept.thing.bookings.iter_mut();
+            let Some(mut stored) = tx.find::<ExclusiveCalendar>(&id)? else { continue };
+            let bookings = stored.thing.bookings.iter_mut();
             let own: Vec<_> =
                 bookings.filter(|booking| booking.holder == buy.media_buy_id).collect();
             if own.is_empty() {
                 continue;
             }
             own.into_iter().for_each(|booking| new_id.clone_into(&mut booking.holder));
-            tx.change(&mut kept, now)?;
+            tx.change(&mut stored, now)?;
         }
     }
     Ok(())

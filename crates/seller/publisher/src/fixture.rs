@@ -163,7 +163,7 @@ impl TaskFinisher<'_> {
                 self.seed_format(format.id.as_deref().unwrap_or_default(), &partial)?;
             }
         }
-        self.lay(id, product)
+        self.store(id, product)
     }
 
     /// Adds a price to a product, in place of the one with its id. Returns false if there is no such product.
@@ -188,7 +188,7 @@ impl TaskFinisher<'_> {
             None => prices.push(&price),
         }
         let prices: Value = prices.into_iter().map(|price| price.given.clone()).collect();
-        self.lay(product, known.with("pricing_options", prices))?;
+        self.store(product, known.with("pricing_options", prices))?;
         Ok(true)
     }
 
@@ -207,11 +207,11 @@ impl TaskFinisher<'_> {
         format.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
         let unread =
             || InternalError::new("putting a format there", "it is not in the form that it has");
-        self.lay(id, typed::read::<CreativeFormat>(format).ok_or_else(unread)?)
+        self.store(id, typed::read::<CreativeFormat>(format).ok_or_else(unread)?)
     }
 
     /// Stores an entity of the publisher, in place of the one with its id.
-    fn lay<T: Entity>(&self, id: &str, thing: T) -> Result<(), InternalError> {
+    fn store<T: Entity>(&self, id: &str, thing: T) -> Result<(), InternalError> {
         let tx = self.tx;
         let now = self.now;
         match tx.find::<T>(id)? {

@@ -59,7 +59,7 @@ impl Arm {
         tenant: &str,
         tool: AdcpTool,
     ) -> Result<Option<Self>, InternalError> {
-        Ok(reader.find::<Self>(&id(tenant, tool))?.map(|kept| kept.thing))
+        Ok(reader.find::<Self>(&id(tenant, tool))?.map(|stored| stored.thing))
     }
 
     /// Takes the prepared answer, which is given once.

@@ -86,7 +86,7 @@ impl InventoryContext<'_> {
     /// refused here: what there is was checked in the same transaction.
     pub(crate) fn rebook_buy(&self, tx: &dyn StoreTx, buy: &MediaBuy) -> Result<(), InternalError> {
         let id = &buy.media_buy_id;
-        let known = tx.find::<InventoryBooking>(id)?.map(|kept| kept.thing);
+        let known = tx.find::<InventoryBooking>(id)?.map(|stored| stored.thing);
         let is_counted = self.counts_any(buy);
         if known.is_none() && !is_counted {
             return Ok(());
@@ -141,9 +141,9 @@ pub(crate) fn rename_holder(
     new_id: &str,
     now: Timestamp,
 ) -> Result<(), InternalError> {
-    let Some(kept) = tx.find::<InventoryBooking>(&buy.media_buy_id)? else { return Ok(()) };
-    tx.remove(kept.record.kind, &kept.record.id)?;
-    ledger::keep(tx, new_id, &kept.thing, now)
+    let Some(stored) = tx.find::<InventoryBooking>(&buy.media_buy_id)? else { return Ok(()) };
+    tx.remove(stored.record.kind, &stored.record.id)?;
+    ledger::keep(tx, new_id, &stored.thing, now)
 }
 
 /// Releases everything that a buy has booked which is not made.
@@ -152,6 +152,6 @@ pub(crate) fn release_buy(
     buy: &MediaBuy,
     now: Timestamp,
 ) -> Result<(), InternalError> {
-    let known = tx.find::<InventoryBooking>(&buy.media_buy_id)?.map(|kept| kept.thing);
+    let known = tx.find::<InventoryBooking>(&buy.media_buy_id)?.map(|stored| stored.thing);
     ledger::replace(tx, &buy.media_buy_id, known.as_ref(), None, now)
 }

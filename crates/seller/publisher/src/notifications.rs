@@ -122,18 +122,18 @@ impl TaskFinisher<'_> {
     /// Announces the current status of a creative (`creative/creative-status-changed-webhook.json`).
     pub(crate) fn announce_creative(
         &self,
-        kept: &Stored<Creative>,
+        stored: &Stored<Creative>,
         turn: &CreativeChange,
     ) -> Result<(), InternalError> {
         let from = turn.from;
-        let to = kept.thing.status;
+        let to = stored.thing.status;
         // Only a buyer brings back what is rejected or archived, and learns of that in the answer.
         if matches!(from, CreativeStatus::Rejected | CreativeStatus::Archived)
             || !from.may_become(to)
         {
             return Ok(());
         }
-        let Some(account) = Account::find_for(&kept.record, self.tx)? else {
+        let Some(account) = Account::find_for(&stored.record, self.tx)? else {
             return Ok(());
         };
         // One id for the change and a key for each delivery: the id shows a buyer that two of its subscribers
@@ -149,14 +149,14 @@ impl TaskFinisher<'_> {
                 ("fired_at", Some(json!(self.now))),
                 ("subscriber_id", Some(json!(subscriber.subscriber_id))),
                 ("account_id", Some(json!(account.thing.account_id))),
-                ("creative_id", Some(json!(kept.thing.creative_id))),
+                ("creative_id", Some(json!(stored.thing.creative_id))),
                 ("transition", Some(json!({"from": from, "to": to, "observed_at": self.now}))),
                 ("reason_code", Some(json!(reason))),
                 ("reason_detail", turn.detail.as_ref().map(|detail| json!(detail))),
                 ("initiator", Some(if turn.by_itself { "system" } else { "seller" }.into())),
             ]));
             let about = NotificationSubject {
-                thing: kept.record.id.clone(),
+                thing: stored.record.id.clone(),
                 event: STATUS_CHANGED.to_owned(),
                 subscriber_id: subscriber.subscriber_id.clone(),
                 key,
@@ -170,21 +170,24 @@ impl TaskFinisher<'_> {
                     self.now,
                 )
             };
-            self.queue(&kept.record, &notice)?;
+            self.queue(&stored.record, &notice)?;
         }
         Ok(())
     }
 
     /// Announces, once, that the wait for an account has ended (`sync_accounts`, `push_notification_config`).
-    pub(crate) fn announce_account(&self, kept: &mut Stored<Account>) -> Result<(), InternalError> {
-        if kept.thing.status == account::AccountStatus::PendingApproval {
+    pub(crate) fn announce_account(
+        &self,
+        stored: &mut Stored<Account>,
+    ) -> Result<(), InternalError> {
+        if stored.thing.status == account::AccountStatus::PendingApproval {
             return Ok(());
         }
-        let push = kept.thing.push.take().as_ref().and_then(Push::read);
+        let push = stored.thing.push.take().as_ref().and_then(Push::read);
         let Some(push) = push else { return Ok(()) };
         let Some(url) = push.url.clone() else { return Ok(()) };
-        let id = kept.thing.account_id.clone();
-        let mut row = kept.thing.published();
+        let id = stored.thing.account_id.clone();
+        let mut row = stored.thing.published();
         row.insert("action".to_owned(), "updated".into());
         let body = Value::Object(object([
             ("idempotency_key", Some(self.publisher.services.fresh_id("webhook-delivery").into())),
@@ -198,7 +201,7 @@ impl TaskFinisher<'_> {
             ("result", Some(json!({"status": "completed", "accounts": [row]}))),
         ]));
         let notice = QueuedNotification::new(&url, push.authentication.as_ref(), body, self.now);
-        self.queue(&kept.record, &notice)
+        self.queue(&stored.record, &notice)
     }
 
     /// Queues a notification about a record.
@@ -231,8 +234,8 @@ pub(crate) fn activity(
     let query = Query { account: record.account.clone(), ..Query::of_owner(&record.owner) };
     let query = query.led_to_by(IndexField::About, &record.id);
     let mut records = Vec::new();
-    for kept in reader.all::<QueuedNotification>(&query)? {
-        let notice = &kept.thing;
+    for stored in reader.all::<QueuedNotification>(&query)? {
+        let notice = &stored.thing;
         let Some(about) = notice.about.as_ref().filter(|about| about.thing == record.id) else {
             continue;
         };
@@ -251,13 +254,13 @@ pub(crate) fn activity(
                 "completed_at"?: done.map(|done| done.completed_at),
                 "http_status_code": done.and_then(|done| done.http_status),
             });
-            records.push((fired_at, kept.record.place, shown));
+            records.push((fired_at, stored.record.place, shown));
         };
         for (index, attempt) in notice.log.iter().enumerate() {
             note(index + 1, attempt.fired_at, Some(attempt));
         }
         if notice.log.is_empty() {
-            note(1, kept.record.created_at, None);
+            note(1, stored.record.created_at, None);
         }
     }
     records.sort_by_key(|(at, place, _)| (*at, *place));

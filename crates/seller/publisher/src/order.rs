@@ -54,13 +54,13 @@ const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(35 * 24);
 /// Maximum number of events that are looked at in one round of tidying, the oldest first.
 const TIDIED_EVENTS: usize = 10_000;
 /// Number of notifications that are read at once when old ones are removed.
-const NOTICES_AT_ONCE: usize = 500;
+const MAX_NOTICES_PER_TRANSACTION: usize = 500;
 
 /// Maximum number of entities that have changed by themselves and are updated in one transaction.
-const SETTLED_AT_ONCE: usize = 500;
+const MAX_SETTLED_PER_TRANSACTION: usize = 500;
 
 /// Maximum number of such transactions for one type in each tick.
-const SETTLED_ROUNDS: usize = 20;
+const MAX_SETTLE_TRANSACTIONS: usize = 20;
 
 impl Publisher {
     /// Answers a task of AdCP that this seller does not have. A caller that could not call it anyway is told
@@ -86,21 +86,21 @@ impl Publisher {
 
     /// Answers a request.
     pub async fn answer(&self, call: ToolCall) -> AdcpAnswer {
-        let may_be_kept = response_cache::is_for(&call);
-        if may_be_kept && let Some(kept) = self.again(&call).await {
+        let is_cacheable = response_cache::is_for(&call);
+        if is_cacheable && let Some(cached) = self.cached_answer(&call).await {
             let mut arguments = call.arguments;
-            return AdcpAnswer { context: arguments.swap_remove("context"), ..kept };
+            return AdcpAnswer { context: arguments.swap_remove("context"), ..cached };
         }
         // Taken first, because refusals repeat it as well (`X-2`).
         let context = call.arguments.get("context").cloned();
         let keyed = call.tool.keyed() || IdempotencyKey::is_taken(&call);
         let release = self.release(&call.arguments);
-        let mut footing = None;
+        let mut cache_deps = None;
         let mut lasts = None;
         let done = match self.check(&call) {
             Ok(request) => {
                 // The version has to be from before the first read.
-                footing = if may_be_kept { self.footing() } else { None };
+                cache_deps = if is_cacheable { self.cache_deps() } else { None };
                 self.perform(&call, &request).await
             }
             Err(stop) => Err(stop),
@@ -125,13 +125,13 @@ impl Publisher {
         };
         let mut answer = answer.spoken(call.tool, release);
         let repeated = context.filter(|context| call.may_repeat(context));
-        if let Some(footing) = footing
+        if let Some(cache_deps) = cache_deps
             && let Some(lasts) = lasts
         {
             // No credential is kept in the cache.
             self.response_cache.keep(
                 ToolCall { credential: None, ..call },
-                footing,
+                cache_deps,
                 lasts,
                 &answer,
             );
@@ -141,25 +141,25 @@ impl Publisher {
     }
 
     /// Returns the dependencies of an answer that is computed now.
-    fn footing(&self) -> Option<CacheDeps> {
+    fn cache_deps(&self) -> Option<CacheDeps> {
         Some(CacheDeps { version: self.store.version()?, profile: Arc::downgrade(&self.profile) })
     }
 
     /// Returns the cached answer to the same request, when it would be the same now.
-    async fn again(&self, call: &ToolCall) -> Option<AdcpAnswer> {
-        let kept = self.response_cache.find(call)?;
-        if !kept.holds(&self.footing()?, call.now) {
+    async fn cached_answer(&self, call: &ToolCall) -> Option<AdcpAnswer> {
+        let cached = self.response_cache.find(call)?;
+        if !cached.holds(&self.cache_deps()?, call.now) {
             return None;
         }
         let supply = self.services.inventory().await.ok()?;
         // When the ad server cannot be asked, an answer has to say how old it is.
-        if supply.stale.is_some() || !kept.is_of(&supply.sold_out) {
+        if supply.stale.is_some() || !cached.is_of(&supply.sold_out) {
             return None;
         }
         // It counts like any other request. One beyond the limit has used nothing up, and is refused in the
         // usual way.
         self.services.admit(&call.caller.principal, RateClass::Read).ok()?;
-        Some(kept.answer.clone())
+        Some(cached.answer.clone())
     }
 
     /// Does what is due without a request: decides about submitted tasks, ends reviews of creatives, and
@@ -190,7 +190,9 @@ impl Publisher {
         }
         for id in self.reported(self.store.look(|reader| reporting::send::due(reader, now))) {
             let this = self.clone();
-            let job = move |tx: &dyn StoreTx| ReportSender { publisher: &this, tx, now }.tell(&id);
+            let job = move |tx: &dyn StoreTx| {
+                ReportSender { publisher: &this, tx, now }.queue_reports(&id)
+            };
             self.reported(self.store.act::<(), InternalError>(job).await);
         }
         ended
@@ -208,11 +210,11 @@ impl Publisher {
             let first = Query { changes: by_now, limit: 1, ..Query::default() };
             Ok::<_, InternalError>(!reader.list(T::KIND, &first)?.is_empty())
         };
-        let mut goes_on = self.reported(self.store.look(due));
+        let mut has_more = self.reported(self.store.look(due));
         let mut rounds = 0;
-        while goes_on && rounds < SETTLED_ROUNDS {
-            let job = move |tx: &dyn StoreTx| work(tx, now, SETTLED_AT_ONCE);
-            goes_on = self.reported(self.store.act::<bool, InternalError>(job).await);
+        while has_more && rounds < MAX_SETTLE_TRANSACTIONS {
+            let job = move |tx: &dyn StoreTx| work(tx, now, MAX_SETTLED_PER_TRANSACTION);
+            has_more = self.reported(self.store.act::<bool, InternalError>(job).await);
             rounds += 1;
         }
     }
@@ -249,14 +251,15 @@ impl Publisher {
             tx.forget_keys(keys)?;
             // Due notifications stay, however old: giving one up is the queue's decision.
             for state in [QueuedNotification::DONE, QueuedNotification::DEAD] {
-                let mut query = Query { limit: NOTICES_AT_ONCE, ..Query::in_state(state) };
+                let mut query =
+                    Query { limit: MAX_NOTICES_PER_TRANSACTION, ..Query::in_state(state) };
                 loop {
                     let mut page = tx.list(EntityKind::Notice, &query)?;
-                    let goes_on = page.last().is_some_and(|last| last.created_at < notices);
+                    let has_more = page.last().is_some_and(|last| last.created_at < notices);
                     for record in page.extract_if(.., |record| record.updated_at < notices) {
                         tx.remove(EntityKind::Notice, &record.id)?;
                     }
-                    if !goes_on {
+                    if !has_more {
                         break;
                     }
                     query.continue_behind(page.iter());
@@ -304,9 +307,9 @@ impl Publisher {
         let unread =
             || InternalError::new("reading arguments that fit their schema", "they do not");
         let request = ToolRequest::read(call.tool, &arguments).map(Arc::new).ok_or_else(unread)?;
-        let lane = if call.tool.mutates() { RateClass::Write } else { RateClass::Read };
+        let rate_class = if call.tool.mutates() { RateClass::Write } else { RateClass::Read };
         self.services
-            .admit(&call.caller.principal, lane)
+            .admit(&call.caller.principal, rate_class)
             .map_err(|wait| refusals::rate_limited(wait, "account"))?;
         self.may_notify(call)?;
         Ok(request)
@@ -322,26 +325,33 @@ impl Publisher {
             return self.carry_out(call, request).await;
         }
         if self.recent.must_not_ask(call.elapsed)
-            && let Some(recalled) = self.recall(call, request).await
+            && let Some(stale_reply) = self.answer_from_recent_reads(call, request).await
         {
-            return Ok(recalled);
+            return Ok(stale_reply);
         }
         let done = self.carry_out(call, request).await;
-        let is_away = matches!(&done, Err(ToolError::Broken(broken)) if broken.is_transient());
-        self.recent.answered(!is_away, call.elapsed);
-        if is_away && let Some(recalled) = self.recall(call, request).await {
-            return Ok(recalled);
+        let is_unavailable =
+            matches!(&done, Err(ToolError::Broken(broken)) if broken.is_transient());
+        self.recent.answered(!is_unavailable, call.elapsed);
+        if is_unavailable
+            && let Some(stale_reply) = self.answer_from_recent_reads(call, request).await
+        {
+            return Ok(stale_reply);
         }
         done
     }
 
     /// Answers a search from recent reads, and says how old they are; `None` when it needs anything else, or
     /// would store something.
-    async fn recall(&self, call: &ToolCall, request: &ToolRequest) -> Option<ToolReply> {
+    async fn answer_from_recent_reads(
+        &self,
+        call: &ToolCall,
+        request: &ToolRequest,
+    ) -> Option<ToolReply> {
         // One reader for all, so that the age covers what the admission reads, too.
         let reader = StaleReader::new(&self.recent, call.elapsed);
-        let entered = self.enter(call, StorePhase::Look(&reader));
-        let Ok(Entered::New { admitted, key: None }) = entered else { return None };
+        let admission = self.check_admission(call, StorePhase::Look(&reader));
+        let Ok(AdmissionResult::New { admitted, key: None }) = admission else { return None };
         // An account that is not open yet would be opened.
         if admitted.account.as_ref().is_some_and(|account| admit::known_id(account).is_none()) {
             return None;
@@ -350,7 +360,7 @@ impl Publisher {
         let prepared = request.prepare(self, call, &admitted).await.ok()?;
         let work = self.work(call, request, *admitted, &prepared, StorePhase::Look(&reader));
         let mut reply = work.ok()?;
-        reply.warnings.push(availability::recalled(reader.age()?));
+        reply.warnings.push(availability::stale_store(reader.age()?));
         Some(reply)
     }
 
@@ -387,10 +397,11 @@ impl Publisher {
         request: &Arc<ToolRequest>,
     ) -> Result<ToolReply, ToolError> {
         // A moment-old state is good enough for a refusal, and for calls outside.
-        let seen = self.read(call, |reader| self.enter(call, StorePhase::Look(reader))).await?;
+        let seen =
+            self.read(call, |reader| self.check_admission(call, StorePhase::Look(reader))).await?;
         let (admitted, key) = match seen {
-            Entered::Replay(reply) => return Ok(reply),
-            Entered::New { admitted, key } => (admitted, key),
+            AdmissionResult::Replay(reply) => return Ok(reply),
+            AdmissionResult::New { admitted, key } => (admitted, key),
         };
         // Two requests with one key that have both found nothing meet here, so that the ad server and the
         // governance agent are asked for one of them only.
@@ -424,11 +435,11 @@ impl Publisher {
         let this = self.clone();
         let call = call.clone();
         let request = Arc::clone(request);
-        // Entered again: the account may have changed by now, and a claim is local to this process, so that
+        // Checked again: the account may have changed by now, and a claim is local to this process, so that
         // another one may have done the same request meanwhile.
-        let job = move |tx: &dyn StoreTx| match this.enter(&call, StorePhase::Act(tx))? {
-            Entered::Replay(reply) => Ok(reply),
-            Entered::New { admitted, key } => {
+        let job = move |tx: &dyn StoreTx| match this.check_admission(&call, StorePhase::Act(tx))? {
+            AdmissionResult::Replay(reply) => Ok(reply),
+            AdmissionResult::New { admitted, key } => {
                 let done = this.work(&call, &request, *admitted, &prepared, StorePhase::Act(tx));
                 let reply = done.map_err(WorkStop::in_transaction)?;
                 if let Some(key) = key {
@@ -448,17 +459,21 @@ impl Publisher {
     }
 
     /// Checks standing, account and scope; then the key; then the status of the account.
-    fn enter(&self, call: &ToolCall, phase: StorePhase<'_>) -> Result<Entered, ToolError> {
+    fn check_admission(
+        &self,
+        call: &ToolCall,
+        phase: StorePhase<'_>,
+    ) -> Result<AdmissionResult, ToolError> {
         let admitted = admit::admit(self, call, phase)?;
         let key =
             if IdempotencyKey::is_taken(call) { IdempotencyKey::from_call(call) } else { None };
         if let Some(key) = &key
             && let Some(reply) = key.earlier(&self.profile, call, phase.reader())?
         {
-            return Ok(Entered::Replay(reply));
+            return Ok(AdmissionResult::Replay(reply));
         }
         admitted.usable(&self.profile, call)?;
-        Ok(Entered::New { admitted: Box::new(admitted), key })
+        Ok(AdmissionResult::New { admitted: Box::new(admitted), key })
     }
 
     fn work(
@@ -480,8 +495,8 @@ impl Publisher {
     }
 }
 
-/// Result of entering a request that may be done.
-enum Entered {
+/// Result of the checks of a request.
+enum AdmissionResult {
     /// Done before, with this reply.
     Replay(ToolReply),
     /// Not done before.

@@ -19,7 +19,7 @@ pub const WINDOW: SignedDuration = SignedDuration::from_hours(24 * WINDOW_DAYS);
 
 /// Members that an agent notes about a plan itself, and that its hash does not bind (campaign governance,
 /// "Excluded fields").
-const NOTED: [&str; 6] =
+const UNHASHED_MEMBERS: [&str; 6] =
     ["version", "status", "syncedAt", "revisionHistory", "committedBudget", "committedByType"];
 
 kept! {
@@ -112,7 +112,7 @@ impl GovernancePlan {
 /// Returns the hash of a plan (`plan_hash`): SHA-256 of its canonical text (RFC 8785) in base64url.
 #[must_use]
 pub fn hash(given: &Map) -> String {
-    let members = given.iter().filter(|(name, _)| !NOTED.contains(&name.as_str()));
+    let members = given.iter().filter(|(name, _)| !UNHASHED_MEMBERS.contains(&name.as_str()));
     let bound: Map = members.map(|(name, value)| (name.clone(), value.clone())).collect();
     URL_SAFE_NO_PAD.encode(Sha256::digest(canonical::to_string(&Value::Object(bound))))
 }

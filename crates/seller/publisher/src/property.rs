@@ -162,15 +162,15 @@ impl Identifier {
 
 /// Returns the public view of a list (`property/property-list.json`).
 #[must_use]
-pub fn published(kept: &Stored<PropertyList>) -> Value {
-    let list = &kept.thing;
-    let account = kept.record.account.as_ref();
+pub fn published(stored: &Stored<PropertyList>) -> Value {
+    let list = &stored.thing;
+    let account = stored.record.account.as_ref();
     let mut shown = list.given.members.clone();
     shown.extend(object([
         ("list_id", Some(json!(list.list_id))),
         ("property_count", Some(json!(list.property_count))),
-        ("created_at", Some(json!(kept.record.created_at))),
-        ("updated_at", Some(json!(kept.record.updated_at))),
+        ("created_at", Some(json!(stored.record.created_at))),
+        ("updated_at", Some(json!(stored.record.updated_at))),
         ("account", account.map(|account| json!({"account_id": account}))),
     ]));
     Value::Object(shown)

@@ -98,7 +98,7 @@ pub struct ProposalEnvelope {
 }
 
 /// Time for which an expired proposal is still known as expired.
-const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+const EXPIRED_RETENTION: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Returns the index terms of a proposal: a draft is found by its content, until it is forgotten.
 fn found_by(proposal: &Proposal, _: Timestamp) -> FoundBy {
@@ -111,7 +111,7 @@ fn found_by(proposal: &Proposal, _: Timestamp) -> FoundBy {
 }
 
 /// Maximum budget that a proposal can carry, in percent of the one that it was priced against.
-const HEADROOM: MoneyAmount = MoneyAmount::whole(120);
+const MAX_BUDGET_PERCENT: MoneyAmount = MoneyAmount::whole(120);
 
 /// True when insertion orders have to be signed.
 pub(crate) const SIGNED: bool = false;
@@ -140,14 +140,14 @@ impl Proposal {
 
     /// Returns the time at which a draft is removed.
     pub(crate) fn forgotten_at(&self) -> Timestamp {
-        self.expires_at.checked_add(KNOWN_FOR).unwrap_or(Timestamp::MAX)
+        self.expires_at.checked_add(EXPIRED_RETENTION).unwrap_or(Timestamp::MAX)
     }
 
     /// Returns the index term of proposals with the same content; `None` when it cannot be written.
     pub(crate) fn content(&self) -> Option<IndexTerm> {
         let Self { name, description, allocations, envelope, .. } = self;
-        let said = to_value((name, description, allocations, envelope)).ok()?;
-        let digest = hex(&Sha256::digest(canonical::to_string(&said)));
+        let content = to_value((name, description, allocations, envelope)).ok()?;
+        let digest = hex(&Sha256::digest(canonical::to_string(&content)));
         Some(IndexTerm::new(IndexField::Content, &digest))
     }
 
@@ -172,7 +172,7 @@ impl Proposal {
     ) -> Vec<&'static str> {
         let envelope = &self.envelope;
         let mut outside = Vec::new();
-        let most = envelope.budget.map(|budget| budget.percent(HEADROOM));
+        let most = envelope.budget.map(|budget| budget.percent(MAX_BUDGET_PERCENT));
         let too_much = most.is_some_and(|most| budget > most);
         let too_little = envelope.minimum.is_some_and(|least| budget < least);
         if currency != envelope.currency || too_much || too_little {
@@ -253,7 +253,7 @@ impl Proposal {
             ("currency", Some(json!(currency))),
             ("min", minimum.map(Into::into)),
             ("recommended", budget.map(Into::into)),
-            ("max", budget.map(|budget| budget.percent(HEADROOM).into())),
+            ("max", budget.map(|budget| budget.percent(MAX_BUDGET_PERCENT).into())),
         ]);
         Value::Object(object([
             ("proposal_id", Some(json!(self.proposal_id))),
@@ -279,13 +279,13 @@ pub(crate) fn current(
     field: &str,
     now: Timestamp,
 ) -> Result<Stored<Proposal>, ToolError> {
-    let kept: Stored<Proposal> =
+    let stored: Stored<Proposal> =
         reach.require(reader, id, AdcpCode::ProposalNotFound, Some(field))?;
-    if kept.thing.is_expired(now) {
+    if stored.thing.is_expired(now) {
         let message = "the proposal was good until a moment that has passed; ask for another";
         return Err(refusals::at(AdcpCode::ProposalExpired, field, message).into());
     }
-    Ok(kept)
+    Ok(stored)
 }
 
 /// Returns the caller's proposal with this id, when it can be bought.
@@ -299,10 +299,10 @@ pub(crate) fn committed(
     field: &str,
     now: Timestamp,
 ) -> Result<Stored<Proposal>, ToolError> {
-    let kept = current(reach, reader, id, field, now)?;
-    match kept.thing.status {
-        ProposalStatus::Committed => match &kept.thing.bought_as {
-            None => Ok(kept),
+    let stored = current(reach, reader, id, field, now)?;
+    match stored.thing.status {
+        ProposalStatus::Committed => match &stored.thing.bought_as {
+            None => Ok(stored),
             Some(media_buy_id) => {
                 let message = "the proposal was bought already, as details.media_buy_id; ask for \
                                another one with get_products";

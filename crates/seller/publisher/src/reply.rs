@@ -37,8 +37,8 @@ pub(crate) struct Lasts {
 
 /// Builds an object of the members that have a value, in this order.
 pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Map {
-    let there = |(name, value): (&str, Option<Value>)| Some((name.to_owned(), value?));
-    members.into_iter().filter_map(there).collect()
+    let with_value = |(name, value): (&str, Option<Value>)| Some((name.to_owned(), value?));
+    members.into_iter().filter_map(with_value).collect()
 }
 
 impl ToolReply {

@@ -30,7 +30,7 @@ pub(crate) struct CallerReach {
     /// Accounts of others with which it may do this.
     pub accounts: Vec<String>,
     /// Its own accounts with which it may not do this.
-    shut: Vec<String>,
+    restricted: Vec<String>,
     /// Account that the request is for, and whose gates it has passed.
     named: Option<String>,
     /// Rights by account.
@@ -110,10 +110,10 @@ impl Rights {
     ) -> Result<Option<Stored<Account>>, InternalError> {
         let found = reader.whose(Account::KIND, id)?;
         let is_there = found.is_some();
-        let whose = found.unwrap_or_default();
+        let owner = found.unwrap_or_default();
         // `|` and not `||`: both are evaluated whatever the first gives, also for an absent account, so that
         // the time tells nothing (`U-9`).
-        let permitted = (whose.owner == tenant) | self.grants.contains_key(id);
+        let permitted = (owner.owner == tenant) | self.grants.contains_key(id);
         if is_there && permitted { reader.find(id) } else { Ok(None) }
     }
 
@@ -191,7 +191,7 @@ fn granted(
 ) -> Result<BTreeMap<String, AccountRights>, InternalError> {
     let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
     let grants = reader.all::<AccountGrant>(&query)?.into_iter();
-    Ok(grants.map(|kept| (kept.thing.account_id, kept.thing.authorization)).collect())
+    Ok(grants.map(|stored| (stored.thing.account_id, stored.thing.authorization)).collect())
 }
 
 tradepost_document::typed_struct! {
@@ -270,13 +270,13 @@ impl CallerReach {
         let foreign = named.filter(|account| account.record.owner != tenant);
         let foreign_id = foreign.map(|account| account.record.id.clone());
         let mut accounts: Vec<_> = foreign_id.into_iter().collect();
-        let mut shut = Vec::new();
+        let mut restricted = Vec::new();
         for id in rights.grants.keys().filter(|id| Some(*id) != named_id.as_ref()) {
-            // The owner does not matter: the caller's own are reached anyway, unless they are shut.
-            let list = if rights.permits_freely(id) { &mut accounts } else { &mut shut };
+            // The owner does not matter: the caller's own are reached anyway, unless they are restricted.
+            let list = if rights.permits_freely(id) { &mut accounts } else { &mut restricted };
             list.push(id.clone());
         }
-        Self { tenant, accounts, shut, named: named_id, rights }
+        Self { tenant, accounts, restricted, named: named_id, rights }
     }
 
     /// Returns the rights of the caller.
@@ -286,13 +286,13 @@ impl CallerReach {
 
     /// Returns true if an entity is the caller's. Called for absent entities too, so that they cost the same
     /// decision.
-    fn permits(&self, whose: &EntityOwner) -> bool {
-        let within = |ids: &[String]| whose.account.as_ref().is_some_and(|id| ids.contains(id));
-        let mine = whose.owner == self.tenant;
-        let shared = within(&self.accounts);
-        let shut = within(&self.shut);
+    fn permits(&self, owner: &EntityOwner) -> bool {
+        let within = |ids: &[String]| owner.account.as_ref().is_some_and(|id| ids.contains(id));
+        let is_own = owner.owner == self.tenant;
+        let is_shared = within(&self.accounts);
+        let is_restricted = within(&self.restricted);
         // All are computed before any decides.
-        (mine | shared) & !shut
+        (is_own | is_shared) & !is_restricted
     }
 
     /// Finds the caller's entity with this id, to read it. To change it, [`require`](Self::require) it.
@@ -315,8 +315,8 @@ impl CallerReach {
         ids: &BTreeSet<String>,
     ) -> Result<Vec<Stored<T>>, InternalError> {
         let mut found = reader.find_many::<T>(ids)?;
-        found.retain(|kept| {
-            let EntityRecord { owner, account, .. } = &kept.record;
+        found.retain(|stored| {
+            let EntityRecord { owner, account, .. } = &stored.record;
             self.permits(&EntityOwner { owner: owner.clone(), account: account.clone() })
         });
         Ok(found)
@@ -396,15 +396,15 @@ impl CallerReach {
         let own = Query {
             owner: Some(self.tenant.clone()),
             account: account.map(ToOwned::to_owned),
-            except_accounts: self.shut.clone(),
+            except_accounts: self.restricted.clone(),
             ..query.clone()
         };
         let mut queries = vec![own];
         for id in self.accounts.iter().filter(|id| account.is_none_or(|account| account == *id)) {
             // An entity on an account belongs to the owner of the account.
-            let whose = reader.whose(Account::KIND, id)?;
-            if let Some(whose) = whose.filter(|whose| whose.owner != self.tenant) {
-                let owner = Some(whose.owner);
+            let found = reader.whose(Account::KIND, id)?;
+            if let Some(found) = found.filter(|found| found.owner != self.tenant) {
+                let owner = Some(found.owner);
                 let account = Some(id.clone());
                 let except_accounts = Vec::new();
                 queries.push(Query { owner, account, except_accounts, ..query.clone() });
@@ -444,7 +444,7 @@ impl CallerReach {
         for query in self.queries(reader, None, query)? {
             found.extend(reader.all::<T>(&query)?);
         }
-        found.sort_by_key(|kept| kept.record.place);
+        found.sort_by_key(|stored| stored.record.place);
         Ok(found)
     }
 }

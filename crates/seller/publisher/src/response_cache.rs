@@ -17,16 +17,16 @@ use crate::reply::Lasts;
 use crate::tool_call::ToolCall;
 
 /// Maximum number of answers kept for one credential.
-const EACH: usize = 32;
+const MAX_ANSWERS_PER_PRINCIPAL: usize = 32;
 
 /// Maximum size of all kept answers in bytes.
 const BYTES: usize = 16 * 1024 * 1024;
 
 /// Approximate size of an answer without its texts, in bytes.
-const AROUND: usize = 1_024;
+const BASE_SIZE: usize = 1_024;
 
 /// Maximum ratio of the size of arguments in memory to that of their text: an empty object has it.
-const AS_VALUES: usize = 64;
+const MEMORY_RATIO: usize = 64;
 
 /// Member that belongs to one request, and comes back with its answer.
 const CONTEXT: &str = "context";
@@ -86,7 +86,7 @@ pub(crate) struct CacheDeps {
 pub(crate) struct CachedResponse {
     /// Request, without its `context`.
     call: ToolCall,
-    footing: CacheDeps,
+    deps: CacheDeps,
     lasts: Lasts,
     /// Answer, without what belongs to one request.
     pub answer: AdcpAnswer,
@@ -95,9 +95,9 @@ pub(crate) struct CachedResponse {
 
 impl CachedResponse {
     /// Returns true if it would be the same now, apart from the availability at the ad server.
-    pub(crate) fn holds(&self, footing: &CacheDeps, now: Timestamp) -> bool {
-        self.footing.version == footing.version
-            && self.footing.profile.ptr_eq(&footing.profile)
+    pub(crate) fn holds(&self, deps: &CacheDeps, now: Timestamp) -> bool {
+        self.deps.version == deps.version
+            && self.deps.profile.ptr_eq(&deps.profile)
             // Clocks can be set back, too.
             && (self.call.now..self.lasts.until).contains(&now)
     }
@@ -130,7 +130,7 @@ impl ResponseCache {
     pub(crate) fn find(&self, call: &ToolCall) -> Option<Arc<CachedResponse>> {
         self.with(|state| {
             let mut own = state.get(&call.caller.principal)?.iter();
-            own.find(|kept| asks_the_same(&kept.call, call)).cloned()
+            own.find(|cached| asks_the_same(&cached.call, call)).cloned()
         })
     }
 
@@ -138,7 +138,7 @@ impl ResponseCache {
     pub(crate) fn keep(
         &self,
         mut call: ToolCall,
-        footing: CacheDeps,
+        deps: CacheDeps,
         lasts: Lasts,
         answer: &AdcpAnswer,
     ) {
@@ -146,25 +146,25 @@ impl ResponseCache {
         call.arguments.shift_remove(CONTEXT);
         let text = answer.beginning.as_ref().map_or(0, |text| text.size());
         let asked = to_string(&call.arguments).map_or(0, |text| text.len());
-        let size = AROUND + text + AS_VALUES * asked;
+        let size = BASE_SIZE + text + MEMORY_RATIO * asked;
         // A single answer must not push out those of all others.
-        if size > BYTES / EACH {
+        if size > BYTES / MAX_ANSWERS_PER_PRINCIPAL {
             return;
         }
-        let kept = CachedResponse { call, footing, lasts, answer, size };
-        self.with(|state| insert(state, kept));
+        let cached = CachedResponse { call, deps, lasts, answer, size };
+        self.with(|state| insert(state, cached));
     }
 }
 
-fn insert(state: &mut ResponseCacheState, kept: CachedResponse) {
-    let principal = kept.call.caller.principal.clone();
+fn insert(state: &mut ResponseCacheState, cached: CachedResponse) {
+    let principal = cached.call.caller.principal.clone();
     let mut own = state.remove(&principal).unwrap_or_default();
-    let before = own.iter().position(|other| asks_the_same(&other.call, &kept.call));
+    let before = own.iter().position(|other| asks_the_same(&other.call, &cached.call));
     // A busy caller pushes out its own answers and no others.
-    let before = before.or_else(|| (own.len() >= EACH).then_some(0));
+    let before = before.or_else(|| (own.len() >= MAX_ANSWERS_PER_PRINCIPAL).then_some(0));
     before.and_then(|place| own.remove(place));
-    own.push_back(Arc::new(kept));
-    let bytes = own.iter().map(|kept| kept.size).sum();
+    own.push_back(Arc::new(cached));
+    let bytes = own.iter().map(|cached| cached.size).sum();
     state.insert_weighed(principal, own, bytes);
 }
 
@@ -198,13 +198,13 @@ mod tests {
     }
 
     fn keep(cache: &ResponseCache, call: ToolCall, message: &str) {
-        let footing = CacheDeps { version: 1, profile: Weak::new() };
+        let deps = CacheDeps { version: 1, profile: Weak::new() };
         let lasts = Lasts { until: Timestamp::MAX, sold_out: Vec::new() };
         let mut answer = AdcpAnswer::failed(crate::refusals::unsupported(), Vec::new());
         answer.standing = AdcpTaskStatus::Completed;
         answer.errors.clear();
         answer.message = message.to_owned();
-        cache.keep(call, footing, lasts, &answer);
+        cache.keep(call, deps, lasts, &answer);
     }
 
     #[test]
@@ -253,10 +253,10 @@ mod tests {
     fn a_busy_caller_pushes_out_only_its_own_answers() {
         let cache = ResponseCache::default();
         let find = |principal, brief: &str| {
-            cache.find(&question(principal, brief)).map(|kept| kept.answer.message.clone())
+            cache.find(&question(principal, brief)).map(|cached| cached.answer.message.clone())
         };
         keep(&cache, question("quiet", "q"), "1");
-        for number in 0..EACH + 5 {
+        for number in 0..MAX_ANSWERS_PER_PRINCIPAL + 5 {
             keep(&cache, question("loud", &number.to_string()), "2");
         }
         assert_eq!(find("quiet", "q").as_deref(), Some("1"));
@@ -265,8 +265,8 @@ mod tests {
         assert_eq!(find("loud", "5").as_deref(), Some("3"), "the newer one stands for the older");
         assert_eq!(find("loud", "6").as_deref(), Some("2"), "and pushes nothing out");
         let (sum, bytes) = cache.with(|state| {
-            let kept = state.iter().flat_map(|(_, own)| own).map(|kept| kept.size);
-            (kept.sum::<usize>(), state.weight())
+            let cached = state.iter().flat_map(|(_, own)| own).map(|cached| cached.size);
+            (cached.sum::<usize>(), state.weight())
         });
         assert_eq!(sum, bytes);
     }
@@ -274,9 +274,9 @@ mod tests {
     #[test]
     fn memory_is_bounded_by_what_the_answers_weigh() {
         let cache = ResponseCache::default();
-        keep(&cache, question("a", "huge"), &"x".repeat(BYTES / EACH));
+        keep(&cache, question("a", "huge"), &"x".repeat(BYTES / MAX_ANSWERS_PER_PRINCIPAL));
         assert!(cache.find(&question("a", "huge")).is_none());
-        let large = "x".repeat(BYTES / EACH / 4);
+        let large = "x".repeat(BYTES / MAX_ANSWERS_PER_PRINCIPAL / 4);
         for number in 0..200 {
             keep(&cache, question(&number.to_string(), "b"), &large);
             assert!(cache.with(|state| state.weight()) <= BYTES);

@@ -24,7 +24,7 @@ pub trait Services: Send + Sync + Debug {
     ///
     /// # Errors
     /// The time to wait, when there were too many.
-    fn admit(&self, principal: &str, lane: RateClass) -> Result<(), LimitWait>;
+    fn admit(&self, principal: &str, rate_class: RateClass) -> Result<(), LimitWait>;
 
     /// Checks that requests may be sent to an address that a caller chose, as far as that shows before it is
     /// resolved.
@@ -97,9 +97,9 @@ impl Challenge {
         let Ok(answer) = tradepost_document::json::from_slice::<Map>(body) else {
             return false;
         };
-        let mut said = answer.iter();
-        let only = said.next().filter(|_| said.next().is_none());
-        only.is_some_and(|(name, value)| {
+        let mut members = answer.iter();
+        let member = members.next().filter(|_| members.next().is_none());
+        member.is_some_and(|(name, value)| {
             matches!(name.as_str(), "challenge" | "token") && value.as_str() == Some(&self.word)
         })
     }

@@ -205,7 +205,7 @@ pub fn grant(finisher: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, 
     }
     let tenant = format!("agent:{agent}");
     let id = own_id(&tenant, "", account);
-    let before = tx.find::<AccountGrant>(&id)?.map(|kept| kept.thing.authorization);
+    let before = tx.find::<AccountGrant>(&id)?.map(|stored| stored.thing.authorization);
     match rights {
         Some(_) if found.thing.is_over() => {
             let from = found.thing.status.name().to_owned();
@@ -329,24 +329,25 @@ fn led<S: Vocabulary + PartialEq>(
     })
 }
 
+/// Applies a decision about an account.
 fn account(
     finisher: TaskFinisher<'_>,
     decision: &StaffDecision,
 ) -> Result<StateChange, DecisionError> {
-    let mut kept = finisher.tx.find::<Account>(&decision.id)?.ok_or(DecisionError::Absent)?;
-    let from = kept.thing.status;
-    let before = kept.thing.decision.clone();
-    check_seen(decision, from.name(), &kept.record, before.as_ref())?;
+    let mut stored = finisher.tx.find::<Account>(&decision.id)?.ok_or(DecisionError::Absent)?;
+    let from = stored.thing.status;
+    let before = stored.thing.decision.clone();
+    check_seen(decision, from.name(), &stored.record, before.as_ref())?;
     let to = led(from, decision.step, before.as_ref(), |step| account_after(from, step))?;
     if from != to {
-        kept.thing.status = to;
-        kept.thing.decision = Some(last_decision(finisher, decision));
+        stored.thing.status = to;
+        stored.thing.decision = Some(last_decision(finisher, decision));
         // The required step has been taken, or does not matter any more.
-        kept.thing.setup = None;
+        stored.thing.setup = None;
         // Before the account is stored: the request for a notification is taken out of it there, so that it
         // is sent once.
-        finisher.announce_account(&mut kept)?;
-        finisher.tx.change(&mut kept, finisher.now)?;
+        finisher.announce_account(&mut stored)?;
+        finisher.tx.change(&mut stored, finisher.now)?;
         let moved = moved(from.name(), to.name());
         finisher.tx.record(entry(finisher, decision, None, &moved, None))?;
         return Ok(moved);
@@ -386,14 +387,15 @@ fn entry(
     }
 }
 
+/// Applies a decision about a creative.
 fn creative(
     finisher: TaskFinisher<'_>,
     decision: &StaffDecision,
 ) -> Result<StateChange, DecisionError> {
-    let mut kept = find::<Creative>(finisher.tx, decision, |creative| &creative.creative_id)?;
-    let from = kept.thing.status_at(finisher.now);
-    let before = kept.thing.decision.clone();
-    check_seen(decision, from.name(), &kept.record, before.as_ref())?;
+    let mut stored = find::<Creative>(finisher.tx, decision, |creative| &creative.creative_id)?;
+    let from = stored.thing.status_at(finisher.now);
+    let before = stored.thing.decision.clone();
+    check_seen(decision, from.name(), &stored.record, before.as_ref())?;
     let to = led(from, decision.step, before.as_ref(), |step| creative_after(from, step))?;
     if from != to {
         if let Some(code) = decision.code
@@ -404,16 +406,16 @@ fn creative(
             let message = format!("the code of a creative that is {from} is one of: {known}");
             return Err(DecisionError::Invalid(vec![message]));
         }
-        kept.thing.stand(to, decision.code.map(CreativeChangeReason::name), finisher.now);
-        kept.thing.rejection_reason.clone_from(&decision.reason);
-        kept.thing.decision = Some(last_decision(finisher, decision));
-        finisher.tx.change(&mut kept, finisher.now)?;
+        stored.thing.stand(to, decision.code.map(CreativeChangeReason::name), finisher.now);
+        stored.thing.rejection_reason.clone_from(&decision.reason);
+        stored.thing.decision = Some(last_decision(finisher, decision));
+        finisher.tx.change(&mut stored, finisher.now)?;
         let detail = decision.reason.clone();
         finisher.announce_creative(
-            &kept,
+            &stored,
             &CreativeChange { from, reason: decision.code, detail, by_itself: false },
         )?;
-        let account = kept.record.account.as_deref();
+        let account = stored.record.account.as_deref();
         let moved = moved(from.name(), to.name());
         finisher.tx.record(entry(finisher, decision, account, &moved, None))?;
         return Ok(moved);
@@ -421,35 +423,36 @@ fn creative(
     Ok(unmoved(from.name(), before))
 }
 
+/// Applies a decision about a submitted task.
 fn task(
     finisher: TaskFinisher<'_>,
     decision: &StaffDecision,
 ) -> Result<StateChange, DecisionError> {
-    let mut kept = find::<SubmittedTask>(finisher.tx, decision, |task| &task.task_id)?;
-    let from = kept.thing.status;
-    let before = kept.thing.last_decision();
-    check_seen(decision, from.name(), &kept.record, before.as_ref())?;
-    let to = led(from, decision.step, before.as_ref(), |step| task_after(&kept.thing, step))?;
+    let mut stored = find::<SubmittedTask>(finisher.tx, decision, |task| &task.task_id)?;
+    let from = stored.thing.status;
+    let before = stored.thing.last_decision();
+    check_seen(decision, from.name(), &stored.record, before.as_ref())?;
+    let to = led(from, decision.step, before.as_ref(), |step| task_after(&stored.thing, step))?;
     if from != to
         && decision.step == DecisionStep::Approve
-        && sold::is_first_of_two(finisher, &mut kept, decision)?
+        && sold::is_first_of_two(finisher, &mut stored, decision)?
     {
         return Ok(StateChange { awaits_second: true, ..moved(from.name(), from.name()) });
     }
     if from != to && decision.step == DecisionStep::Approve {
-        let objections = finisher.consent(&mut kept, decision.by.as_deref())?;
+        let objections = finisher.consent(&mut stored, decision.by.as_deref())?;
         if !objections.is_empty() {
             return Err(DecisionError::Objections(objections));
         }
     } else if from != to {
-        finisher.decline(&mut kept, decision.reason.as_deref(), decision.by.as_deref())?;
+        finisher.decline(&mut stored, decision.reason.as_deref(), decision.by.as_deref())?;
     }
     if from == to {
         return Ok(unmoved(from.name(), before));
     }
     let moved = moved(from.name(), to.name());
-    let outcome = finisher.outcome(&kept)?;
-    let account = kept.record.account.as_deref();
+    let outcome = finisher.outcome(&stored)?;
+    let account = stored.record.account.as_deref();
     finisher.tx.record(entry(finisher, decision, account, &moved, outcome))?;
     Ok(moved)
 }
@@ -477,13 +480,13 @@ fn find<T: Entity>(
 ) -> Result<Stored<T>, DecisionError> {
     let query = Query { account: decision.account.clone(), ..Query::default() };
     let mut found = reader.all::<T>(&query.led_to_by(IndexField::ChosenId, &decision.id))?;
-    found.retain(|kept| id(&kept.thing) == decision.id);
+    found.retain(|stored| id(&stored.thing) == decision.id);
     let only = found.pop().ok_or(DecisionError::Absent)?;
     if found.is_empty() {
         return Ok(only);
     }
     found.push(only);
-    let accounts = found.into_iter().map(|kept| kept.record.account.unwrap_or_default());
+    let accounts = found.into_iter().map(|stored| stored.record.account.unwrap_or_default());
     Err(DecisionError::Ambiguous(accounts.collect()))
 }
 

@@ -217,11 +217,11 @@ impl StaffEventRecorder<'_> {
     /// Records that a media buy was booked, which this tenant has asked for.
     pub(crate) fn note_sold(
         &self,
-        kept: &Stored<MediaBuy>,
+        stored: &Stored<MediaBuy>,
         tenant: &str,
     ) -> Result<(), InternalError> {
-        let buy = &kept.thing;
-        let account = Account::find_for(&kept.record, self.tx)?;
+        let buy = &stored.thing;
+        let account = Account::find_for(&stored.record, self.tx)?;
         let kind = StaffEventKind::Sold;
         let subject = StaffEventSubject::MediaBuy;
         let event = StaffEvent::new(kind, subject, &buy.media_buy_id, tenant).of_buy(buy);
@@ -233,15 +233,15 @@ impl StaffEventRecorder<'_> {
     pub(crate) fn note_changed(
         &self,
         before: &MediaBuy,
-        kept: &Stored<MediaBuy>,
+        stored: &Stored<MediaBuy>,
         tenant: &str,
     ) -> Result<(), InternalError> {
-        let buy = &kept.thing;
+        let buy = &stored.thing;
         let changes = changes_of(before, buy);
         if changes.is_empty() {
             return Ok(());
         }
-        let account = Account::find_for(&kept.record, self.tx)?;
+        let account = Account::find_for(&stored.record, self.tx)?;
         let kind = StaffEventKind::Changed;
         let subject = StaffEventSubject::MediaBuy;
         let event = StaffEvent::new(kind, subject, &buy.media_buy_id, tenant).of_buy(buy);
@@ -249,7 +249,7 @@ impl StaffEventRecorder<'_> {
         let budget_before =
             (before.total_budget != buy.total_budget).then_some(before.total_budget);
         let event = StaffEvent { changes, budget_before, ..event };
-        self.keep(event, &format!("{}:{}", kept.record.revision, buy.media_buy_id))
+        self.keep(event, &format!("{}:{}", stored.record.revision, buy.media_buy_id))
     }
 
     /// Records that the media buy of a task waits for a person, which this tenant has asked for.
@@ -275,8 +275,8 @@ impl StaffEventRecorder<'_> {
         sent: &[Stored<Creative>],
         tenant: &str,
     ) -> Result<(), InternalError> {
-        let waits = |kept: &&Stored<Creative>| {
-            let creative = &kept.thing;
+        let waits = |stored: &&Stored<Creative>| {
+            let creative = &stored.thing;
             creative.status == creative::CreativeStatus::PendingReview
                 && creative.review_ends_at.is_none()
         };
@@ -286,7 +286,7 @@ impl StaffEventRecorder<'_> {
         let subject = StaffEventSubject::Creatives;
         let id = &first.thing.creative_id;
         let event = StaffEvent::new(kind, subject, id, tenant);
-        let named = waiting.iter().take(MAX_NAMED).map(|kept| kept.thing.creative_id.clone());
+        let named = waiting.iter().take(MAX_NAMED).map(|stored| stored.thing.creative_id.clone());
         let event = StaffEvent {
             named: named.collect(),
             count: u64::try_from(waiting.len()).unwrap_or(u64::MAX),
@@ -325,14 +325,14 @@ impl StaffEventRecorder<'_> {
     /// Records that a deal of a media buy has spent its budget, as far as its delivery is reported.
     pub(crate) fn note_spent_deal(
         &self,
-        kept: &Stored<MediaBuy>,
+        stored: &Stored<MediaBuy>,
         deal: &SpentDeal,
     ) -> Result<(), InternalError> {
-        let buy = &kept.thing;
-        let account = Account::find_for(&kept.record, self.tx)?;
+        let buy = &stored.thing;
+        let account = Account::find_for(&stored.record, self.tx)?;
         let kind = StaffEventKind::Waits;
         let subject = StaffEventSubject::Deal;
-        let event = StaffEvent::new(kind, subject, &buy.media_buy_id, &kept.record.owner);
+        let event = StaffEvent::new(kind, subject, &buy.media_buy_id, &stored.record.owner);
         let event = event.of_buy(buy).of_account(account.as_ref().map(|account| &account.thing));
         let SpentDeal { package_id, deal_id, budget, spent, currency, .. } = deal;
         let problem = format!(
@@ -350,14 +350,14 @@ impl StaffEventRecorder<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn note_waiting_account(&self, kept: &Stored<Account>) -> Result<(), InternalError> {
-        let account = &kept.thing;
+    pub fn note_waiting_account(&self, stored: &Stored<Account>) -> Result<(), InternalError> {
+        let account = &stored.thing;
         if account.status != crate::account::AccountStatus::PendingApproval {
             return Ok(());
         }
         let kind = StaffEventKind::Waits;
         let subject = StaffEventSubject::Account;
-        let event = StaffEvent::new(kind, subject, &account.account_id, &kept.record.owner);
+        let event = StaffEvent::new(kind, subject, &account.account_id, &stored.record.owner);
         self.keep(event.of_account(Some(account)), &account.account_id)
     }
 

@@ -248,7 +248,7 @@ impl SubmittedTask {
         request.swap_remove("reporting_webhook");
         let now = call.now;
         let context = request.get("context").cloned();
-        let said = json!({"status": AdcpTaskStatus::Submitted, "task_id": task_id});
+        let reply = json!({"status": AdcpTaskStatus::Submitted, "task_id": task_id});
         Self {
             task_id: task_id.to_owned(),
             task_type: call.tool.to_string(),
@@ -268,7 +268,7 @@ impl SubmittedTask {
             context,
             history: vec![
                 json!({"timestamp": now, "type": "request", "data": scrubbed(&request.into())}),
-                json!({"timestamp": now, "type": "response", "data": said}),
+                json!({"timestamp": now, "type": "response", "data": reply}),
             ],
         }
     }

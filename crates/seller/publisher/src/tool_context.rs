@@ -14,7 +14,7 @@ use tradepost_document::json::{Map, json};
 use crate::account::Account;
 use crate::admit::Admitted;
 use crate::availability::Outage;
-use crate::creative::verdict::Looked;
+use crate::creative::verdict::Verification;
 use crate::publisher::Publisher;
 use crate::refusals::{self, ToolError};
 use crate::reply::ToolReply;
@@ -192,9 +192,9 @@ impl ToolContext<'_> {
         &self,
         entities: &[Stored<T>],
     ) -> Result<BTreeMap<String, Account>, InternalError> {
-        let ids = entities.iter().filter_map(|kept| kept.record.account.clone()).collect();
+        let ids = entities.iter().filter_map(|stored| stored.record.account.clone()).collect();
         let found = self.reader.find_many::<Account>(&ids)?;
-        Ok(found.into_iter().map(|kept| (kept.record.id, kept.thing)).collect())
+        Ok(found.into_iter().map(|stored| (stored.record.id, stored.thing)).collect())
     }
 
     /// Finds the caller's entity with this id, to change it, or refuses with this code; see
@@ -217,7 +217,7 @@ impl ToolContext<'_> {
     pub(crate) fn all_of_account<T: Entity>(&self) -> Result<Vec<Stored<T>>, InternalError> {
         let account = self.admitted.account_id();
         let mut all: Vec<Stored<T>> = self.all()?;
-        all.retain(|kept| account.is_none() || kept.record.account.as_deref() == account);
+        all.retain(|stored| account.is_none() || stored.record.account.as_deref() == account);
         Ok(all)
     }
 
@@ -321,5 +321,5 @@ pub(crate) struct Prepared {
     /// Proofs of subscribers' addresses.
     pub proofs: Proofs,
     /// Answers of verifiers about creatives.
-    pub looked: Vec<Looked>,
+    pub verifications: Vec<Verification>,
 }

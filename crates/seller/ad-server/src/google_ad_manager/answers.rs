@@ -161,7 +161,7 @@ impl LineItem {
     pub(super) fn view(
         &self,
         creatives: BTreeSet<RemoteId>,
-        soonest: Timestamp,
+        earliest_start: Timestamp,
     ) -> Result<RemoteLineItemView, AdServerError> {
         let object = self.object()?;
         let state = match object.state {
@@ -170,7 +170,7 @@ impl LineItem {
         };
         Ok(RemoteLineItemView {
             object: RemoteObject { state, ..object },
-            start_time: self.start_time.filter(|start| *start > soonest),
+            start_time: self.start_time.filter(|start| *start > earliest_start),
             end_time: self.target_end_time.or(self.end_time),
             // Google computes it of goal and rate, and rounds.
             budget: None,

@@ -12,7 +12,7 @@ use super::answers::{Association, Creative, LineItem, Network, Order, Page, last
 use super::line_item::{self, PlannedLineItem};
 use super::report::{self, DeliveryRows, Operation, Report};
 use super::state::{self, BatchAction};
-use super::{GoogleAdManager, KeptNetwork, number};
+use super::{CachedNetwork, GoogleAdManager, number};
 use crate::client::{AdServerRequest, garbled, refused, segment, too_long, typed};
 use crate::pending_reports::ReportPeriod;
 use crate::port::{AdServerError, RefusalReason, StateChange};
@@ -43,11 +43,11 @@ impl GoogleAdManager {
     pub(super) async fn patch(
         &self,
         rest: &str,
-        mask: &str,
+        update_mask: &str,
         body: Value,
     ) -> Result<Value, AdServerError> {
         let request = AdServerRequest::patch(self.client.path(rest), body);
-        self.client.rest(request.with("updateMask", mask)).await
+        self.client.rest(request.with("updateMask", update_mask)).await
     }
 
     /// Returns a list that a filter narrows. The last part of its path names the member with the objects.
@@ -107,16 +107,17 @@ impl GoogleAdManager {
     pub(super) async fn network(&self) -> Result<Network, AdServerError> {
         let now = self.clock.elapsed();
         {
-            let kept = self.network.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(kept) = kept.as_ref().filter(|kept| now < kept.ends) {
-                return Ok(kept.network.clone());
+            let cached = self.network.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(cached) = cached.as_ref().filter(|cached| now < cached.ends) {
+                return Ok(cached.network.clone());
             }
         }
         let path = self.client.path("");
         let answer = self.client.rest(AdServerRequest::get(path.trim_end_matches('/'))).await?;
         let network: Network = typed(&answer, "network")?;
-        let kept = KeptNetwork { network: network.clone(), ends: now + super::NETWORK_LIFE };
-        *self.network.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        let cached =
+            CachedNetwork { network: network.clone(), ends: now + super::NETWORK_LIFETIME };
+        *self.network.lock().unwrap_or_else(PoisonError::into_inner) = Some(cached);
         Ok(network)
     }
 
@@ -135,14 +136,14 @@ impl GoogleAdManager {
         let time_zone =
             time_zone.ok_or_else(|| garbled("the time zone of the network is unknown"))?;
         let geo = self.geo_ids(spec).await?;
-        Ok(PlannedLineItem { spec, terms, geo, time_zone, soonest: self.soonest_start() })
+        Ok(PlannedLineItem { spec, terms, geo, time_zone, earliest_start: self.earliest_start() })
     }
 
     /// Returns the earliest start that Google takes now, in whole seconds.
-    pub(super) fn soonest_start(&self) -> Timestamp {
+    pub(super) fn earliest_start(&self) -> Timestamp {
         let now = self.clock.now();
-        let soonest = now.checked_add(super::START_MARGIN).unwrap_or(now);
-        line_item::whole_seconds(soonest)
+        let earliest = now.checked_add(super::START_MARGIN).unwrap_or(now);
+        line_item::whole_seconds(earliest)
     }
 
     pub(super) async fn order(&self, order: &RemoteId) -> Result<Order, AdServerError> {

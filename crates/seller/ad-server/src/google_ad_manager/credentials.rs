@@ -37,7 +37,7 @@ const MAX_LIFE: Duration = Duration::from_hours(1);
 
 /// Time for which a token in place of a refused one counts as new: an operation sends several requests with it, and
 /// a refusal of the last one must not look like an end of its time for ever.
-const NEW_FOR: Duration = Duration::from_mins(1);
+const NEW_TOKEN_PERIOD: Duration = Duration::from_mins(1);
 
 /// Maximum size of an answer with a token in bytes.
 const MAX_TOKEN_ANSWER: usize = 64 * 1024;
@@ -70,8 +70,8 @@ pub(super) struct AccessToken {
     pub(super) is_new: bool,
 }
 
-/// A token that is kept.
-struct KeptToken {
+/// Cached token.
+struct CachedToken {
     text: String,
     /// Time at which it was made, by the clock's elapsed time.
     made: Duration,
@@ -84,7 +84,7 @@ struct KeptToken {
 /// What is known about tokens.
 #[derive(Default)]
 struct TokenState {
-    kept: Option<KeptToken>,
+    cached: Option<CachedToken>,
     /// True if the last token was refused, and none was made since.
     was_refused: bool,
 }
@@ -174,8 +174,8 @@ impl TokenSource {
         client: &Client,
         timeout: Duration,
     ) -> Result<AccessToken, AdServerError> {
-        if let Some(kept) = self.kept() {
-            return Ok(kept);
+        if let Some(cached) = self.cached() {
+            return Ok(cached);
         }
         let body = exchange_form(&self.account.assertion(&self.clock)?);
         let request = client
@@ -197,24 +197,24 @@ impl TokenSource {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let replaces_refused = std::mem::take(&mut state.was_refused);
         let text = found.access_token.clone();
-        state.kept = Some(KeptToken { text, made, ends, replaces_refused });
+        state.cached = Some(CachedToken { text, made, ends, replaces_refused });
         Ok(AccessToken { text: found.access_token, is_new: true })
     }
 
     /// Forgets a token that the ad server does not accept any more.
     pub(super) fn forget(&self, token: &AccessToken) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.kept.as_ref().is_some_and(|kept| kept.text == token.text) {
-            *state = TokenState { kept: None, was_refused: true };
+        if state.cached.as_ref().is_some_and(|cached| cached.text == token.text) {
+            *state = TokenState { cached: None, was_refused: true };
         }
     }
 
-    fn kept(&self) -> Option<AccessToken> {
+    fn cached(&self) -> Option<AccessToken> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.elapsed();
-        let kept = state.kept.as_ref().filter(|kept| now < kept.ends)?;
-        let is_new = kept.replaces_refused && now.saturating_sub(kept.made) < NEW_FOR;
-        Some(AccessToken { text: kept.text.clone(), is_new })
+        let cached = state.cached.as_ref().filter(|cached| now < cached.ends)?;
+        let is_new = cached.replaces_refused && now.saturating_sub(cached.made) < NEW_TOKEN_PERIOD;
+        Some(AccessToken { text: cached.text.clone(), is_new })
     }
 }
 
@@ -234,9 +234,13 @@ fn failure(answer: &RawAnswer) -> AdServerError {
         400..500 => {
             let body = answer.document().unwrap_or_default();
             let member = |name: &str| body.get(name).and_then(Value::as_str);
-            let said = member("error_description").or_else(|| member("error")).unwrap_or_default();
-            let said = text::plain(said, MAX_DETAIL);
-            refused(RefusalReason::Credential, format!("no token for the service account: {said}"))
+            let explanation =
+                member("error_description").or_else(|| member("error")).unwrap_or_default();
+            let explanation = text::plain(explanation, MAX_DETAIL);
+            refused(
+                RefusalReason::Credential,
+                format!("no token for the service account: {explanation}"),
+            )
         }
         _ => AdServerError::Unsent,
     }

@@ -111,16 +111,16 @@ pub(super) fn of_rest(
     secret: &str,
 ) -> AdServerError {
     let error = body.and_then(|body| body.get("error"));
-    let said = error.and_then(|error| error.get("message")).and_then(Value::as_str);
+    let explanation = error.and_then(|error| error.get("message")).and_then(Value::as_str);
     // Some proxies answer in another form.
-    let said = said.or_else(|| body?.get("message")?.as_str()).unwrap_or_default();
+    let explanation = explanation.or_else(|| body?.get("message")?.as_str()).unwrap_or_default();
     let names = own_names(error);
     let named: Vec<&str> = names.iter().map(String::as_str).collect();
-    let said = match named.as_slice() {
-        [] => said.to_owned(),
-        names => format!("{}: {said}", names.join(", ")),
+    let explanation = match named.as_slice() {
+        [] => explanation.to_owned(),
+        names => format!("{}: {explanation}", names.join(", ")),
     };
-    let detail = plain(&said, secret, status);
+    let detail = plain(&explanation, secret, status);
     let retry_after = retry_after.or_else(|| delay(error));
     if status.is_server_error() || status.is_redirection() {
         return by_status(status, retry_after, detail);

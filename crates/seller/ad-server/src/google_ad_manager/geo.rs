@@ -1,4 +1,4 @@
-//! Google's ids of countries, regions and metro areas, looked up in its list of geographical targets and kept.
+//! Google's ids of countries, regions and metro areas, looked up in its list of geographical targets and cached.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,8 +15,8 @@ use crate::check::{TARGETING, problem};
 use crate::client::{AdServerRequest, refused, typed};
 use crate::port::{AdServerError, RefusalReason};
 
-/// Maximum number of ids that are kept. There are fewer countries, regions and metro areas that can be named.
-const MAX_KEPT: usize = 2_000;
+/// Maximum number of cached ids. There are fewer countries, regions and metro areas that can be named.
+const MAX_CACHED: usize = 2_000;
 
 /// Maximum number of places that one call looks up: one order must not use up the time and the quota of all. The call is
 /// repeated, and finds those that the earlier ones have looked up.
@@ -27,7 +27,7 @@ const MAX_LOOKED_UP: usize = 50;
 const LOOK_UP_TIME: Duration = Duration::from_secs(2);
 
 /// Time after which a place that is not there is looked up again.
-const MISS_LIFE: Duration = Duration::from_hours(1);
+const MISS_LIFETIME: Duration = Duration::from_hours(1);
 
 /// What is added to the number of a metro area of Nielsen's for Google's id; the type of the target that has it
 /// is looked at all the same.
@@ -65,7 +65,7 @@ impl GeoPlace {
 
 /// What a look-up has found.
 #[derive(Debug, Clone)]
-struct KeptPlace {
+struct CachedPlace {
     /// Google's id; `None` if it has none that can be targeted.
     id: Option<String>,
     /// End of its use, by the clock's elapsed time. Ids are kept for good.
@@ -74,24 +74,24 @@ struct KeptPlace {
 
 /// Places that were looked up. Those that are not there are looked up again after an hour.
 #[derive(Debug, Default)]
-pub(super) struct GeoCache(Mutex<BTreeMap<GeoPlace, KeptPlace>>);
+pub(super) struct GeoCache(Mutex<BTreeMap<GeoPlace, CachedPlace>>);
 
 impl GeoCache {
-    fn get(&self, place: &GeoPlace, now: Duration) -> Option<KeptPlace> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get(place).filter(|kept| kept.ends.is_none_or(|ends| now < ends)).cloned()
+    fn get(&self, place: &GeoPlace, now: Duration) -> Option<CachedPlace> {
+        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.get(place).filter(|cached| cached.ends.is_none_or(|ends| now < ends)).cloned()
     }
 
     fn keep(&self, place: &GeoPlace, id: Option<String>, now: Duration) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MAX_KEPT {
-            kept.retain(|_, kept| kept.id.is_some());
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.len() >= MAX_CACHED {
+            cached.retain(|_, cached| cached.id.is_some());
         }
-        if kept.len() >= MAX_KEPT {
-            kept.clear();
+        if cached.len() >= MAX_CACHED {
+            cached.clear();
         }
-        let ends = id.is_none().then(|| now.saturating_add(MISS_LIFE));
-        kept.insert(place.clone(), KeptPlace { id, ends });
+        let ends = id.is_none().then(|| now.saturating_add(MISS_LIFETIME));
+        cached.insert(place.clone(), CachedPlace { id, ends });
     }
 }
 
@@ -200,8 +200,8 @@ impl GoogleAdManager {
         place: &GeoPlace,
         budget: &mut LookUpBudget,
     ) -> Result<Option<String>, AdServerError> {
-        if let Some(kept) = self.geo.get(place, self.clock.elapsed()) {
-            return Ok(kept.id);
+        if let Some(cached) = self.geo.get(place, self.clock.elapsed()) {
+            return Ok(cached.id);
         }
         budget.take(self.clock.elapsed())?;
         match place {
@@ -221,8 +221,8 @@ impl GoogleAdManager {
         place: &GeoPlace,
         look_up: impl Future<Output = Result<Option<String>, AdServerError>>,
     ) -> Result<Option<String>, AdServerError> {
-        if let Some(kept) = self.geo.get(place, self.clock.elapsed()) {
-            return Ok(kept.id);
+        if let Some(cached) = self.geo.get(place, self.clock.elapsed()) {
+            return Ok(cached.id);
         }
         let found = look_up.await?;
         self.geo.keep(place, found.clone(), self.clock.elapsed());

@@ -41,7 +41,7 @@ pub(super) struct PlannedLineItem<'a> {
     pub(super) geo: GeoIds,
     pub(super) time_zone: TimeZone,
     /// Earliest start that Google takes now.
-    pub(super) soonest: Timestamp,
+    pub(super) earliest_start: Timestamp,
 }
 
 /// Finds what Google cannot do of a line item's goal, price and sizes.
@@ -120,10 +120,10 @@ pub(super) fn terms(line_item: &LineItemSpec) -> Result<LineItemTerms, &'static 
 }
 
 impl PlannedLineItem<'_> {
-    /// Returns the start in whole seconds. One that has passed becomes the soonest, because Google takes none in the
+    /// Returns the start in whole seconds. One that has passed becomes the earliest, because Google takes none in the
     /// past.
     pub(super) fn start(&self) -> Timestamp {
-        whole_seconds(self.spec.start_time.max(self.soonest))
+        whole_seconds(self.spec.start_time.max(self.earliest_start))
     }
 
     /// Returns the end in whole seconds.

@@ -101,11 +101,11 @@ impl GoogleClient {
         if let Some(Ok(body)) = &body
             && let Some(fault) = soap::fault(body)
         {
-            let said = match fault.names.as_slice() {
+            let explanation = match fault.names.as_slice() {
                 [] => fault.text,
                 names => names.join(", "),
             };
-            let detail = plain(&said, &token.text, answer.status);
+            let detail = plain(&explanation, &token.text, answer.status);
             let meaning = errors::of_names(fault.names.iter().map(String::as_str));
             let meaning = match meaning {
                 Some(meaning) => meaning,

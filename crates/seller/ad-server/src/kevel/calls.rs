@@ -192,9 +192,11 @@ impl KevelAdServer {
         let path = flight_path(flight);
         let answer = self.get(&path).await?;
         let now: Map = typed(&answer, "flight")?;
-        let stays = |name: &str| !NOT_UPDATED.contains(&name) && !changes.contains_key(name);
-        let mut body: Map =
-            now.into_iter().filter(|(name, value)| stays(name) && !value.is_null()).collect();
+        let is_unchanged = |name: &str| !NOT_UPDATED.contains(&name) && !changes.contains_key(name);
+        let mut body: Map = now
+            .into_iter()
+            .filter(|(name, value)| is_unchanged(name) && !value.is_null())
+            .collect();
         body.extend(changes);
         typed(&self.put(&path, body.into()).await?, "flight")
     }

@@ -98,8 +98,8 @@ pub(super) fn read(answer: &Value) -> Result<Vec<RemoteDelivery>, AdServerError>
         PENDING => return Err(AdServerError::NotYet { retry_after: None }),
         DONE => {}
         _ => {
-            let said = answer.message.unwrap_or_default();
-            let detail = format!("the report failed: {}", text::plain(&said, text::WORD));
+            let message = answer.message.unwrap_or_default();
+            let detail = format!("the report failed: {}", text::plain(&message, text::WORD));
             return Err(refused(RefusalReason::Invalid, detail));
         }
     }

@@ -130,10 +130,10 @@ pub(super) fn has_mark(name: &str, value: &Value) -> bool {
     is_marked_secret || AddressParts::parse(text).is_some_and(|address| address.has_mark())
 }
 
-/// Puts the secrets of `before` back where `said` has their marks. A mark without a secret stays.
-pub(super) fn restore(said: &mut Value, before: &Value) {
-    match said {
-        Value::Object(_) => restore_object(said, before),
+/// Puts the secrets of `before` back where `sent` has their marks. A mark without a secret stays.
+pub(super) fn restore(sent: &mut Value, before: &Value) {
+    match sent {
+        Value::Object(_) => restore_object(sent, before),
         Value::Array(items) => {
             let known = before.as_array().map(Vec::as_slice).unwrap_or_default();
             for (index, item) in items.iter_mut().enumerate() {
@@ -145,7 +145,7 @@ pub(super) fn restore(said: &mut Value, before: &Value) {
         Value::String(text) => {
             let before = before.as_str().unwrap_or_default();
             if hidden_text(before) == *text {
-                *said = before.into();
+                *sent = before.into();
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -166,9 +166,10 @@ fn counterpart<'b>(item: &Value, index: usize, known: &'b [Value]) -> Option<&'b
     known.get(index)
 }
 
-fn restore_object(said: &mut Value, before: &Value) {
-    let is_chat = is_chat(said);
-    if let Some(members) = said.as_object_mut() {
+/// Restores the secrets of an object. A changed destination does not get the secrets of the old one.
+fn restore_object(sent: &mut Value, before: &Value) {
+    let is_chat = is_chat(sent);
+    if let Some(members) = sent.as_object_mut() {
         for (name, value) in members.iter_mut() {
             if let Some(before) = before.get(name).filter(|_| !is_secret(name, is_chat)) {
                 restore(value, before);
@@ -178,11 +179,11 @@ fn restore_object(said: &mut Value, before: &Value) {
     let is_own_url = |name: &str| is_chat && name == "url";
     let is_same_destination = DESTINATION_MEMBERS
         .iter()
-        .all(|name| is_own_url(name) || said.get(name) == before.get(name));
+        .all(|name| is_own_url(name) || sent.get(name) == before.get(name));
     if !is_same_destination {
         return;
     }
-    if let Some(members) = said.as_object_mut() {
+    if let Some(members) = sent.as_object_mut() {
         for (name, value) in members.iter_mut() {
             let secret = before.get(name).filter(|_| is_secret(name, is_chat));
             if let Some(secret) = secret.filter(|_| value.as_str() == Some(KEPT)) {
@@ -254,14 +255,14 @@ mod tests {
             {"name": "m", "by": "smtp", "host": "mail.example", "password": "s3cret"},
             {"name": "c", "by": "chat", "url": "https://hooks.example/s3cret"},
         ]});
-        for said in [
+        for sent in [
             json!([{"name": "w", "by": "webhook", "url": "https://evil.example/x?key=(kept)", "bearer": "(kept)"}]),
             json!([{"name": "w", "by": "webhook", "url": "https://evil.example/", "bearer": "(kept)"}]),
             json!([{"name": "m", "by": "smtp", "host": "evil.example", "password": "(kept)"}]),
             json!([{"name": "m", "by": "smtp", "host": "mail.example", "port": 26, "password": "(kept)"}]),
             json!([{"name": "n", "by": "chat", "url": "(kept)"}]),
         ] {
-            let mut document = json!({"deliveries": said});
+            let mut document = json!({"deliveries": sent});
             restore(&mut document, &before);
             assert!(!document.to_string().contains("s3cret"), "{document}");
         }

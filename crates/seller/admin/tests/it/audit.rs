@@ -11,11 +11,11 @@ use tradepost_admin::people::{AddMember, StaffEmployer, add_member};
 use tradepost_admin::{Actor, AdminError};
 use tradepost_dealer::staff::StaffRole;
 
-use crate::{SHOP, Scene, member};
+use crate::{SHOP, TestEnv, member};
 
-/// A scene with an entry of the dealer and one of another.
-fn recorded() -> Scene {
-    let scene = Scene::new();
+/// A store with an audit entry of the dealer and one of another dealer.
+fn env_with_two_entries() -> TestEnv {
+    let env = TestEnv::new();
     for (name, employer) in [("dora", SHOP), ("olga", "other")] {
         let input = AddMember {
             name: name.to_owned(),
@@ -23,15 +23,15 @@ fn recorded() -> Scene {
             role: StaffRole::Desk,
             password: String::new(),
         };
-        add_member(&scene.context(), &Actor::operator("cli:egon"), input).unwrap();
+        add_member(&env.context(), &Actor::operator("cli:egon"), input).unwrap();
     }
-    scene
+    env
 }
 
 #[test]
 fn staff_see_the_record_of_their_employer_alone() {
-    let scene = recorded();
-    let context = scene.context();
+    let env = env_with_two_entries();
+    let context = env.context();
     let maria = Actor::from_member(&member("maria", StaffRole::Manager, Some(SHOP)));
     let page = |chain: &str| {
         let input = PageRecord { chain: chain.to_owned(), before: None, limit: 10 };
@@ -55,8 +55,8 @@ fn staff_see_the_record_of_their_employer_alone() {
 
 #[test]
 fn an_export_is_an_entry_and_a_noted_end_is_found_again() {
-    let scene = recorded();
-    let context = scene.context();
+    let env = env_with_two_entries();
+    let context = env.context();
     let egon = Actor::operator("cli:egon");
     let mut taken = Vec::new();
     let input = ExportRecord { chain: Some(SHOP.to_owned()) };
@@ -79,7 +79,7 @@ fn an_export_is_an_entry_and_a_noted_end_is_found_again() {
     let verdict = verify(&noted);
     assert!(verdict.missing_entries.is_empty(), "{verdict:?}");
     assert!(verdict.chains.records.iter().all(|check| check.faults.is_empty()), "{verdict:?}");
-    let gone = MissingHead { chain: SHOP.to_owned(), seq: 7 };
-    noted.records.insert(gone.chain.clone(), ChainHead { seq: gone.seq, hash: [0; 32] });
-    assert_eq!(verify(&noted).missing_entries, [gone]);
+    let missing = MissingHead { chain: SHOP.to_owned(), seq: 7 };
+    noted.records.insert(missing.chain.clone(), ChainHead { seq: missing.seq, hash: [0; 32] });
+    assert_eq!(verify(&noted).missing_entries, [missing]);
 }

@@ -12,7 +12,7 @@ use tradepost_publisher::staff::reported::{ReportedBuy, ReportedDay, RowProblem}
 use tradepost_publisher::store::{StoreRead, StoreTx};
 
 use crate::publisher::{GAZETTE, gazette};
-use crate::{Scene, member, now};
+use crate::{TestEnv, member, now};
 
 /// A row of the only package, on a day of April.
 fn row(day: i8, impressions: u64) -> ReportedDay {
@@ -33,7 +33,7 @@ fn row(day: i8, impressions: u64) -> ReportedDay {
 }
 
 /// Sells something for April.
-fn sell(scene: &Scene) {
+fn sell(env: &TestEnv) {
     let members = |document: tradepost_document::json::Value| -> Map {
         document.as_object().cloned().unwrap()
     };
@@ -41,7 +41,7 @@ fn sell(scene: &Scene) {
         "start_time": "2026-04-01T00:00:00Z", "end_time": "2026-05-01T00:00:00Z",
         "packages": [{"package_id": "pkg_1", "budget": 500}],
     }));
-    let sold = scene.store.write_for_publisher(GAZETTE, move |tx: &dyn StoreTx| {
+    let sold = env.store.write_for_publisher(GAZETTE, move |tx: &dyn StoreTx| {
         force::seed(tx, "agent:acme", "acc_1", "mb_1", &fixture, now())
     });
     assert!(sold.is_ok());
@@ -61,19 +61,19 @@ fn report(
 }
 
 /// Impressions that are stored in all.
-fn stored(scene: &Scene) -> MoneyAmount {
+fn stored(env: &TestEnv) -> MoneyAmount {
     let mut found = None;
     let mut read = |reader: &dyn StoreRead| found = reader.find::<BuyDelivery>("mb_1").unwrap();
-    scene.store.read_for_publisher(GAZETTE, &mut read).unwrap();
+    env.store.read_for_publisher(GAZETTE, &mut read).unwrap();
     let delivery = found.map(|kept| kept.thing).unwrap_or_default();
     delivery.reports.iter().filter_map(|report| report.figures.get("impressions").copied()).sum()
 }
 
 #[test]
 fn people_report_within_their_role_and_each_change_is_recorded() {
-    let scene = Scene::new();
-    let context = scene.context();
-    sell(&scene);
+    let env = TestEnv::new();
+    let context = env.context();
+    sell(&env);
     let of = |name: &str, role| Actor::from_member(&member(name, role, Some(GAZETTE)));
     let sam = of("sam", StaffRole::Seller);
     let amy = of("amy", StaffRole::Approver);
@@ -89,9 +89,9 @@ fn people_report_within_their_role_and_each_change_is_recorded() {
     let forbidden = report(&context, &sam, vec![correction()]);
     assert!(matches!(forbidden, Err(AdminError::Forbidden(_))), "{forbidden:?}");
     report(&context, &amy, vec![correction()]).unwrap();
-    assert_eq!(stored(&scene), MoneyAmount::whole(28));
+    assert_eq!(stored(&env), MoneyAmount::whole(28));
     assert_eq!(
-        scene.record(GAZETTE),
+        env.record(GAZETTE),
         [
             "vic access_refused - report-delivery needs another role than viewer",
             "sam delivery_reported mb_1 2 days changed, 1 made final, 0 final ones corrected",
@@ -103,9 +103,9 @@ fn people_report_within_their_role_and_each_change_is_recorded() {
 
 #[test]
 fn one_bad_row_stores_and_records_nothing() {
-    let scene = Scene::new();
-    let context = scene.context();
-    sell(&scene);
+    let env = TestEnv::new();
+    let context = env.context();
+    sell(&env);
     let bad = ReportedDay { row: 2, day: date(2026, 3, 31), ..row(1, 7) };
     let refused = report(&context, &Actor::operator("cli:egon"), vec![row(1, 7), bad]);
     let Err(AdminError::Refused(DeliveryRefusal::Problems(problems))) = refused else {
@@ -117,6 +117,6 @@ fn one_bad_row_stores_and_records_nothing() {
     let input =
         ReportDelivery { publisher: &publisher, days: vec![row(1, 7)], problems: vec![unread] };
     assert!(report_delivery(&context, &Actor::operator("cli:egon"), input).is_err());
-    assert_eq!(stored(&scene), MoneyAmount::ZERO);
-    assert_eq!(scene.record(GAZETTE), Vec::<String>::new());
+    assert_eq!(stored(&env), MoneyAmount::ZERO);
+    assert_eq!(env.record(GAZETTE), Vec::<String>::new());
 }

@@ -10,7 +10,7 @@ use tradepost_dealer::staff::StaffRole;
 use tradepost_document::catalog::Vocabulary;
 use tradepost_store::{FeedOutcome, FeedRun};
 
-use crate::{SHOP, Scene, member, now};
+use crate::{SHOP, TestEnv, member, now};
 
 fn nightly() -> FeedName {
     FeedName { dealer_id: SHOP.to_owned(), feed: "nightly".to_owned() }
@@ -32,15 +32,15 @@ fn run(run_id: &str, outcome: FeedOutcome) -> FeedRun {
 
 #[test]
 fn a_run_that_a_person_starts_is_recorded_with_it() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let egon = Actor::operator("cli:egon");
     for (run_id, outcome) in [("run_1", FeedOutcome::Taken), ("run_2", FeedOutcome::Held)] {
         let input = RunFeed { name: nightly() };
         let stored = run_feed(&context, &egon, input, |record| {
             let ended = run(run_id, outcome);
             let kept = ended.clone();
-            scene.store.write_blocking(move |tx| {
+            env.store.write_blocking(move |tx| {
                 tx.end_feed_run(&kept)?;
                 record.write(tx, &kept)
             })?;
@@ -51,7 +51,7 @@ fn a_run_that_a_person_starts_is_recorded_with_it() {
     let busy = run_feed(&context, &egon, RunFeed { name: nightly() }, |_| Ok(None));
     assert!(matches!(busy, Err(AdminError::Refused(FeedRefusal::Busy))), "{busy:?}");
     assert_eq!(
-        scene.record(SHOP),
+        env.record(SHOP),
         ["cli:egon feed_run nightly run_1 taken", "cli:egon feed_run nightly run_2 held"]
     );
     let known = list_feeds(&context, &egon, ListFeeds { feeds: vec![nightly()] }).unwrap();
@@ -68,8 +68,8 @@ fn car(vehicle_id: &str) -> FeedUnit {
 
 #[test]
 fn an_imported_file_is_recorded_with_its_name_and_counts() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let egon = Actor::operator("cli:egon");
     let import = |file: &str, units: &[FeedUnit]| {
         let input = ImportInventory {
@@ -82,7 +82,7 @@ fn an_imported_file_is_recorded_with_its_name_and_counts() {
     assert_eq!(import("cars.csv", &[car("one"), car("two")]).added, 2);
     assert_eq!(import("rest\u{1b}[2J.csv", &[car("one")]).removed, 1);
     assert_eq!(
-        scene.record(SHOP),
+        env.record(SHOP),
         [
             "cli:egon inventory_imported cars.csv 2 added, 0 changed, 0 removed, 0 unchanged",
             "cli:egon inventory_imported rest[2J.csv 0 added, 0 changed, 1 removed, 1 unchanged",
@@ -92,9 +92,9 @@ fn an_imported_file_is_recorded_with_its_name_and_counts() {
 
 #[test]
 fn a_named_run_is_shown_or_unknown() {
-    let scene = Scene::new();
-    let context = scene.context();
-    let store = &scene.store;
+    let env = TestEnv::new();
+    let context = env.context();
+    let store = &env.store;
     store.write_blocking(|tx| tx.end_feed_run(&run("run_1", FeedOutcome::Taken))).unwrap();
     let erin = Actor::from_member(&member("erin", StaffRole::Engineer, Some(SHOP)));
     let show = |run_id: Option<&str>| {

@@ -13,7 +13,7 @@ use tradepost_document::parse::reject;
 use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_store::{HostedState, HostingConflict};
 
-use crate::Scene;
+use crate::TestEnv;
 
 /// Reads the id and the host of a document, and nothing else.
 #[derive(Debug)]
@@ -76,8 +76,8 @@ fn refusal<T: std::fmt::Debug>(outcome: HostedResult<T>) -> HostedRefusal {
 
 #[test]
 fn every_change_of_a_dealer_is_recorded_once() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let file = file();
     let ops = Actor::operator("key:ops");
     let documents = [
@@ -123,10 +123,13 @@ fn every_change_of_a_dealer_is_recorded_once() {
     assert!(!set(HostedState::Suspended).unwrap(), "it is suspended already");
     assert!(set(HostedState::Serving).unwrap());
     assert!(set(HostedState::Removed).unwrap());
-    let gone = refusal(set(HostedState::Serving));
-    assert!(matches!(gone, HostedRefusal::Conflict(HostingConflict::NoSuchDealer)), "{gone:?}");
+    let conflict = refusal(set(HostedState::Serving));
+    assert!(
+        matches!(conflict, HostedRefusal::Conflict(HostingConflict::NoSuchDealer)),
+        "{conflict:?}"
+    );
     assert_eq!(
-        scene.record("south"),
+        env.record("south"),
         [
             "key:ops dealer_added south south.example",
             "key:ops dealer_changed south name",
@@ -136,13 +139,13 @@ fn every_change_of_a_dealer_is_recorded_once() {
             "key:ops dealer_removed south",
         ]
     );
-    assert_eq!(scene.record("north"), ["key:ops dealer_added north"]);
+    assert_eq!(env.record("north"), ["key:ops dealer_added north"]);
 }
 
 #[test]
 fn sellers_of_the_file_are_listed_and_not_changed() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let file = file();
     let egon = Actor::operator("cli:egon");
     let add = |document: Value| {

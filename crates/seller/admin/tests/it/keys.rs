@@ -6,7 +6,7 @@ use tradepost_admin::keys::{
 use tradepost_admin::{Actor, AdminError};
 use tradepost_store::ApiKey;
 
-use crate::{SHOP, Scene, now};
+use crate::{SHOP, TestEnv, now};
 
 fn key(id: &str, agent_id: &str) -> CreateKey {
     let key = ApiKey {
@@ -25,8 +25,8 @@ fn key(id: &str, agent_id: &str) -> CreateKey {
 
 #[test]
 fn what_is_done_with_keys_is_recorded_once() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let egon = Actor::operator("cli:egon");
     create_key(&context, &egon, key("one", SHOP)).unwrap();
     let taken = create_key(&context, &egon, key("two", SHOP));
@@ -42,8 +42,8 @@ fn what_is_done_with_keys_is_recorded_once() {
     let listed = list_keys(&context, &egon, ListKeys::default()).unwrap();
     assert_eq!(listed.iter().map(|key| key.id.as_str()).collect::<Vec<_>>(), ["one", "three"]);
     assert_eq!(
-        scene.record(SHOP),
+        env.record(SHOP),
         ["cli:egon api_key_created one acme: all", "cli:egon api_key_revoked one acme"]
     );
-    assert_eq!(scene.record("*"), ["cli:egon api_key_created three acme: all"]);
+    assert_eq!(env.record("*"), ["cli:egon api_key_created three acme: all"]);
 }

@@ -26,12 +26,12 @@ use tradepost_store::staff::StaffMember;
 const SHOP: &str = "shop";
 
 /// A store in a folder of its own.
-struct Scene {
+struct TestEnv {
     store: Store,
     _folder: tempfile::TempDir,
 }
 
-impl Scene {
+impl TestEnv {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();

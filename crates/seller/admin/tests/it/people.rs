@@ -7,7 +7,7 @@ use tradepost_admin::people::{
 use tradepost_admin::{Actor, AdminError};
 use tradepost_dealer::staff::StaffRole;
 
-use crate::{SHOP, Scene, member};
+use crate::{SHOP, TestEnv, member};
 
 fn refusal<T: std::fmt::Debug>(outcome: Result<T, AdminError<StaffRefusal>>) -> StaffRefusal {
     match outcome {
@@ -16,7 +16,7 @@ fn refusal<T: std::fmt::Debug>(outcome: Result<T, AdminError<StaffRefusal>>) -> 
     }
 }
 
-fn desk(name: &str) -> AddMember {
+fn desk_member(name: &str) -> AddMember {
     AddMember {
         name: name.to_owned(),
         employer: StaffEmployer::Dealer(SHOP.to_owned()),
@@ -27,25 +27,25 @@ fn desk(name: &str) -> AddMember {
 
 #[test]
 fn what_is_done_with_staff_is_recorded_once() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let egon = Actor::operator("cli:egon");
-    add_member(&context, &egon, desk("dora")).unwrap();
-    assert_eq!(refusal(add_member(&context, &egon, desk("dora"))), StaffRefusal::NameTaken);
+    add_member(&context, &egon, desk_member("dora")).unwrap();
+    assert_eq!(refusal(add_member(&context, &egon, desk_member("dora"))), StaffRefusal::NameTaken);
     let set = |name: &str| SetPassword {
         name: name.to_owned(),
         password: "hashed again".to_owned(),
         sign_in_budget: Vec::new(),
     };
     set_password(&context, &egon, set("DORA")).unwrap();
-    assert_eq!(scene.store.member("dora").unwrap().unwrap().password, "hashed again");
+    assert_eq!(env.store.member("dora").unwrap().unwrap().password, "hashed again");
     let unknown = StaffRefusal::UnknownMember("otto".to_owned());
     assert_eq!(refusal(set_password(&context, &egon, set("Otto"))), unknown);
     let remove = RemoveMember { name: "dora".to_owned() };
     remove_member(&context, &egon, remove.clone()).unwrap();
-    let gone = StaffRefusal::UnknownMember("dora".to_owned());
-    assert_eq!(refusal(remove_member(&context, &egon, remove)), gone);
-    let record = scene.record(SHOP);
+    let unknown_member = StaffRefusal::UnknownMember("dora".to_owned());
+    assert_eq!(refusal(remove_member(&context, &egon, remove)), unknown_member);
+    let record = env.record(SHOP);
     let record: Vec<_> = record.iter().map(|line| line.trim_end()).collect();
     assert_eq!(
         record,
@@ -59,13 +59,13 @@ fn what_is_done_with_staff_is_recorded_once() {
 
 #[test]
 fn a_role_has_to_be_one_at_the_employer() {
-    let scene = Scene::new();
+    let env = TestEnv::new();
     let egon = Actor::operator("cli:egon");
-    let wrong = AddMember { role: StaffRole::Approver, ..desk("amy") };
+    let wrong = AddMember { role: StaffRole::Approver, ..desk_member("amy") };
     let possible = vec![StaffRole::Desk, StaffRole::Manager, StaffRole::Engineer];
     let expected = StaffRefusal::WrongRole { role: StaffRole::Approver, possible };
-    assert_eq!(refusal(add_member(&scene.context(), &egon, wrong)), expected);
-    assert_eq!(scene.store.member("amy").unwrap(), None);
+    assert_eq!(refusal(add_member(&env.context(), &egon, wrong)), expected);
+    assert_eq!(env.store.member("amy").unwrap(), None);
 }
 
 #[test]
@@ -80,13 +80,13 @@ fn managers_manage_those_of_their_employer_alone() {
     assert_eq!(managed(&manager(None)), [true, true, true, false]);
     assert_eq!(managed(&Actor::operator("cli:egon")), [true; 4]);
 
-    let scene = Scene::new();
-    let context = scene.context();
-    add_member(&context, &Actor::operator("cli:egon"), desk("dora")).unwrap();
+    let env = TestEnv::new();
+    let context = env.context();
+    add_member(&context, &Actor::operator("cli:egon"), desk_member("dora")).unwrap();
     let input = ResetSecondFactor { name: "dora".to_owned() };
-    let stranger = Actor::from_member(&member("mia", StaffRole::Manager, Some("other")));
+    let other_manager = Actor::from_member(&member("mia", StaffRole::Manager, Some("other")));
     let unknown = StaffRefusal::UnknownMember("dora".to_owned());
-    assert_eq!(refusal(reset_second_factor(&context, &stranger, input.clone())), unknown);
+    assert_eq!(refusal(reset_second_factor(&context, &other_manager, input.clone())), unknown);
     let none = StaffRefusal::NoSecondFactor("dora".to_owned());
     assert_eq!(refusal(reset_second_factor(&context, &manager(Some(SHOP)), input)), none);
 }

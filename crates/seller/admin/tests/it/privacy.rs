@@ -8,7 +8,7 @@ use tradepost_admin::{Actor, AdminError};
 use tradepost_dealer::staff::StaffRole;
 use tradepost_store::privacy::OperatorKeys;
 
-use crate::{SHOP, Scene, member, now};
+use crate::{SHOP, TestEnv, member, now};
 
 /// Returns the key of 64 equal digits.
 pub(crate) fn operator_keys(digit: &str) -> OperatorKeys {
@@ -17,8 +17,8 @@ pub(crate) fn operator_keys(digit: &str) -> OperatorKeys {
 
 #[test]
 fn a_key_is_changed_and_one_that_is_there_is_not_lost() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let egon = Actor::operator("cli:egon");
     let keys = operator_keys("1");
     let id = keys.ids()[0].to_owned();
@@ -30,7 +30,7 @@ fn a_key_is_changed_and_one_that_is_there_is_not_lost() {
     assert_eq!(changed.key, id);
     assert!(changed.other_keys.is_empty(), "{changed:?}");
     assert_eq!(show_encryption(&context, &egon).unwrap().keys, std::slice::from_ref(&id));
-    assert_eq!(scene.record("*"), [format!("cli:egon key_changed {id} 0 rows")]);
+    assert_eq!(env.record("*"), [format!("cli:egon key_changed {id} 0 rows")]);
 
     let lost = std::slice::from_ref(&id);
     let given = find_lost_data(&context, &egon, LostKeys { lost, keys: &keys });
@@ -44,8 +44,8 @@ fn a_key_is_changed_and_one_that_is_there_is_not_lost() {
 
 #[test]
 fn a_lost_key_is_forgotten_with_an_entry() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let egon = Actor::operator("cli:egon");
     let first = operator_keys("1");
     change_key(&context, &egon, ChangeKey { keys: &first, clock: &now }, |_| {}).unwrap();
@@ -55,16 +55,16 @@ fn a_lost_key_is_forgotten_with_an_entry() {
     let agreed = find_lost_data(&context, &egon, keys).unwrap();
     assert!(agreed.is_last && agreed.leads.is_empty(), "{agreed:?}");
     forget_keys(&context, &egon, ForgetKeys { keys, agreed: &agreed }).unwrap();
-    let known = scene.store.privacy_keys().unwrap();
+    let known = env.store.privacy_keys().unwrap();
     assert_eq!(known, [second.ids()[0].to_owned()]);
     let entry = format!("cli:egon key_forgotten {} 0 leads, 0 notes, 0 answers", lost[0]);
-    assert_eq!(scene.record("*").last(), Some(&entry));
+    assert_eq!(env.record("*").last(), Some(&entry));
 }
 
 #[test]
 fn a_customer_is_exported_for_the_own_dealer_only() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let maria = Actor::from_member(&member("maria", StaffRole::Manager, Some(SHOP)));
     let email = "email:ada@example.com".to_owned();
     let input = ExportCustomer { contacts: vec![email], ..ExportCustomer::default() };

@@ -51,7 +51,7 @@ use tradepost_store::{ApiKey, HostedState};
 use crate::hosting::rules;
 use crate::privacy::operator_keys;
 use crate::publisher::{GAZETTE, gazette};
-use crate::{SHOP, Scene, member, now};
+use crate::{SHOP, TestEnv, member, now};
 
 /// What became of an operation on a store without anything in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -538,8 +538,8 @@ const PERMITTED: &[(&str, &[&str])] = &[
 
 #[test]
 fn each_operation_is_for_the_roles_of_the_table() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let names: Vec<_> = PERMITTED.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, AdminOperation::NAMES, "the table has every operation");
     for (name, permitted) in PERMITTED {
@@ -558,8 +558,8 @@ fn each_operation_is_for_the_roles_of_the_table() {
 
 #[test]
 fn staff_of_others_are_strangers_to_a_publisher() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     for (role, employer) in [
         (StaffRole::Approver, Some("herald")),
         (StaffRole::Approver, None),
@@ -574,8 +574,8 @@ fn staff_of_others_are_strangers_to_a_publisher() {
 
 #[test]
 fn a_refusal_is_recorded_in_the_log_of_the_employer() {
-    let scene = Scene::new();
-    let context = scene.context();
+    let env = TestEnv::new();
+    let context = env.context();
     let dora = Actor::from_member(&member("dora", StaffRole::Desk, Some(SHOP)));
     perform(&context, &dora, AdminOperation::EraseCustomer);
     perform(&context, &dora, AdminOperation::AddNote);
@@ -584,15 +584,15 @@ fn a_refusal_is_recorded_in_the_log_of_the_employer() {
     let group = Actor::from_member(&member("group", StaffRole::Engineer, None));
     perform(&context, &group, AdminOperation::ShowLead);
     assert_eq!(
-        scene.record(SHOP),
+        env.record(SHOP),
         ["dora access_refused - erase-customer needs another role than desk"]
     );
     assert_eq!(
-        scene.record(GAZETTE),
+        env.record(GAZETTE),
         ["sam by cli:egon access_refused - close needs another role than seller"]
     );
     assert_eq!(
-        scene.record("*"),
+        env.record("*"),
         ["group access_refused - show-lead needs another role than engineer"]
     );
 }

@@ -386,8 +386,9 @@ pub fn check_block(
         return Ok(());
     }
     let (start, end) = period;
-    let there = calendar.occupied.iter().filter(|one| one.starts_at < end && one.ends_at > start);
-    Err(CalendarRefusal::InTheWay { ids: there.map(|one| one.held_by.clone()).collect() })
+    let overlapping =
+        calendar.occupied.iter().filter(|one| one.starts_at < end && one.ends_at > start);
+    Err(CalendarRefusal::InTheWay { ids: overlapping.map(|one| one.held_by.clone()).collect() })
 }
 
 /// Returns true for an appointment that ends with its lead (erased, or marked lost): it has no

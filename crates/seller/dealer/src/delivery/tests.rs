@@ -277,8 +277,8 @@ fn what_an_event_says_has_changed() {
         let changed = LeadEvent { appointment: current.clone(), ..event(kind, state) };
         let record = LeadRecord { appointment: current, state, ..record() };
         let written = event::write(&content(&record, &changed));
-        let said = ["event_kind", "entity_id", "status"].map(|name| &written[name]);
-        assert_eq!(said, expected.map(|text| json!(text)).each_ref(), "{kind}");
+        let members = ["event_kind", "entity_id", "status"].map(|name| &written[name]);
+        assert_eq!(members, expected.map(|text| json!(text)).each_ref(), "{kind}");
         let reachable = written.pointer("/payload/lead/customer/email").is_some();
         assert_eq!(reachable, kind != Kind::ConsentRevoked, "{kind}");
     }

@@ -193,18 +193,18 @@ impl<'a> RowSorter<'a> {
                 column.filled += 1;
             }
         }
-        match self.names.whose(cells) {
-            RowOwner::Ours { target, rooftop, odd } => {
+        match self.names.owner_of(cells) {
+            RowOwner::Known { target, rooftop, unknown_name } => {
                 let Some(collector) = self.collectors.get_mut(target) else {
                     return;
                 };
-                if let Some(odd) = odd {
-                    let message = format!("\"{odd}\" is not configured");
+                if let Some(unknown_name) = unknown_name {
+                    let message = format!("\"{unknown_name}\" is not configured");
                     collector.report.warn(RowWarning::AlsoAnother, Some(line), message);
                 }
                 collector.take(line, cells, rooftop);
             }
-            RowOwner::Nobodys(reason, message) => self.skip(line, reason, message),
+            RowOwner::Unknown(reason, message) => self.skip(line, reason, message),
         }
     }
 

@@ -10,14 +10,14 @@ use super::FeedError;
 use super::decode::unreadable;
 
 /// Maximum decompressed size of a small container in bytes.
-const FREE: u64 = 64 * 1024 * 1024;
+const MAX_SMALL_SIZE: u64 = 64 * 1024 * 1024;
 
 /// Maximum ratio of decompressed to compressed size for larger containers. Tables compress to a
 /// tenth, hardly any to a fiftieth; a higher ratio is a decompression bomb.
-const GREATEST_RATIO: u64 = 200;
+const MAX_RATIO: u64 = 200;
 
 /// Maximum decompressed size in bytes.
-const GREATEST: u64 = 4 * 1024 * 1024 * 1024;
+const MAX_SIZE: u64 = 4 * 1024 * 1024 * 1024;
 
 /// Maximum number of archive entries that are searched for the feed.
 const MOST_ENTRIES: usize = 1_000;
@@ -49,7 +49,7 @@ impl<R: Read + Seek> CompressedFile<R> {
             return Ok(Self { form: Compression::Plain(source), most: u64::MAX });
         }
         let size = source.seek(SeekFrom::End(0)).map_err(unreadable)?;
-        let most = FREE.max(size.saturating_mul(GREATEST_RATIO)).min(GREATEST);
+        let most = MAX_SMALL_SIZE.max(size.saturating_mul(MAX_RATIO)).min(MAX_SIZE);
         if is_gzip {
             return Ok(Self { form: Compression::Gzip(source), most });
         }

@@ -14,16 +14,16 @@ use super::words::fold;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RowOwner {
     /// A target.
-    Ours {
+    Known {
         /// Index of the target.
         target: usize,
         /// Index of the rooftop that the row names.
         rooftop: Option<usize>,
         /// Another name in the row that is not configured.
-        odd: Option<String>,
+        unknown_name: Option<String>,
     },
     /// No configured dealer.
-    Nobodys(SkipReason, String),
+    Unknown(SkipReason, String),
 }
 
 /// Meaning of a name: a target, and one of its rooftops when the name is a rooftop's.
@@ -66,9 +66,9 @@ impl TargetNames {
                 }
             }
         }
-        for (theirs, ours) in aliases {
-            let meant = claims.get(&fold(ours)).cloned().unwrap_or_default();
-            claims.entry(fold(theirs)).or_default().extend(meant);
+        for (feed_name, own_name) in aliases {
+            let meanings = claims.get(&fold(own_name)).cloned().unwrap_or_default();
+            claims.entry(fold(feed_name)).or_default().extend(meanings);
         }
         let rooftops = targets.iter().map(|target| target.rooftops.len()).collect();
         Self { claims, rooftops, known: MeaningCache::default() }
@@ -80,23 +80,23 @@ impl TargetNames {
     }
 
     /// Finds the owner of a row. Most rows have the same names as earlier ones.
-    pub(super) fn whose(&mut self, cells: &RowCells) -> RowOwner {
-        let mut said = String::new();
+    pub(super) fn owner_of(&mut self, cells: &RowCells) -> RowOwner {
+        let mut names = String::new();
         for (column, _) in LABELS {
-            said.push_str(cells.get(column));
-            said.push(ITEM);
+            names.push_str(cells.get(column));
+            names.push(ITEM);
         }
         let Self { claims, rooftops, known } = self;
         // With several stores, the end of a cell would be ambiguous in the cache key.
-        if said.matches(ITEM).count() > LABELS.len() {
+        if names.matches(ITEM).count() > LABELS.len() {
             return find(claims, rooftops, cells);
         }
-        known.or_read(&said, |_| find(claims, rooftops, cells))
+        known.or_read(&names, |_| find(claims, rooftops, cells))
     }
 }
 
 /// Maximum number of names in a message.
-const MOST_TOLD: usize = 5;
+const MAX_NAMES: usize = 5;
 
 /// Names in a cell.
 struct CellNames<'c> {
@@ -144,10 +144,10 @@ fn find(
         .collect();
     if cells.is_empty() {
         return if rooftops.len() == 1 {
-            RowOwner::Ours { target: 0, rooftop: None, odd: None }
+            RowOwner::Known { target: 0, rooftop: None, unknown_name: None }
         } else {
             let message = "the row names neither dealer nor rooftop".to_owned();
-            RowOwner::Nobodys(SkipReason::NoDealer, message)
+            RowOwner::Unknown(SkipReason::NoDealer, message)
         };
     }
     let stores = || cells.iter().flat_map(|label| &label.stores);
@@ -155,7 +155,7 @@ fn find(
         stores().flat_map(|store| store.claims.iter().map(|claim| claim.target)).collect();
     candidates.sort_unstable();
     candidates.dedup();
-    let mut ours: Vec<RowOwner> = candidates
+    let mut owners: Vec<RowOwner> = candidates
         .into_iter()
         .filter_map(|target| {
             let has_several = rooftops.get(target).is_some_and(|count| *count > 1);
@@ -163,28 +163,28 @@ fn find(
         })
         .collect();
     // A target that matches every name wins over targets that match some.
-    if ours.len() > 1 {
-        ours.retain(|whose| matches!(whose, RowOwner::Ours { odd: None, .. }));
+    if owners.len() > 1 {
+        owners.retain(|owner| matches!(owner, RowOwner::Known { unknown_name: None, .. }));
     }
-    if ours.len() == 1
-        && let Some(whose) = ours.pop()
+    if owners.len() == 1
+        && let Some(owner) = owners.pop()
     {
-        return whose;
+        return owner;
     }
     let names: Vec<String> =
-        stores().take(MOST_TOLD).map(|store| format!("\"{}\"", quote(store.name))).collect();
+        stores().take(MAX_NAMES).map(|store| format!("\"{}\"", quote(store.name))).collect();
     let message = format!(
         "{} is not a dealer or rooftop of ours; a rooftop's feed_names say what feeds call it",
         names.join(", ")
     );
-    RowOwner::Nobodys(SkipReason::AnotherDealer, message)
+    RowOwner::Unknown(SkipReason::AnotherDealer, message)
 }
 
 /// Returns the owner when a row with these labels belongs to a target, which may have several
 /// rooftops.
 fn of_target(target: usize, has_several: bool, labels: &[CellNames<'_>]) -> Option<RowOwner> {
     let mut rooftop: Option<usize> = None;
-    let mut odd: Option<(&str, bool)> = None;
+    let mut unknown_name: Option<(&str, bool)> = None;
     for label in labels {
         match label.claim_of(target) {
             Some(NameMeaning { rooftop: Some(place), .. }) => match rooftop {
@@ -195,15 +195,15 @@ fn of_target(target: usize, has_several: bool, labels: &[CellNames<'_>]) -> Opti
             Some(NameMeaning { rooftop: None, .. }) => {}
             None => {
                 let first = label.stores.first().map(|store| (store.name, label.is_name));
-                odd = odd.or(first);
+                unknown_name = unknown_name.or(first);
             }
         }
     }
     // The dealer's id beside the name of an unknown rooftop means another dealer. So does a store
     // code that none of several rooftops has: no rooftop may get a vehicle that is elsewhere.
-    if rooftop.is_none() && odd.is_some_and(|(_, is_name)| is_name || has_several) {
+    if rooftop.is_none() && unknown_name.is_some_and(|(_, is_name)| is_name || has_several) {
         return None;
     }
-    let odd = odd.map(|(label, _)| quote(label));
-    Some(RowOwner::Ours { target, rooftop, odd })
+    let unknown_name = unknown_name.map(|(label, _)| quote(label));
+    Some(RowOwner::Known { target, rooftop, unknown_name })
 }

@@ -29,7 +29,7 @@ pub(super) enum FeedKind {
 
 /// Detects encoding and kind. Without a byte order mark the encoding is UTF-8, or Windows-1252 when
 /// invalid UTF-8 sequences are at least as frequent as valid ones.
-pub(super) fn survey(source: &mut impl BufRead) -> Result<FirstPass, FeedError> {
+pub(super) fn detect(source: &mut impl BufRead) -> Result<FirstPass, FeedError> {
     let start = source.fill_buf().map_err(unreadable)?;
     if start.starts_with(b"PK\x03\x04") || start.starts_with(b"\x1f\x8b") {
         return Err(FeedError::new(

@@ -217,8 +217,10 @@ impl Mapping {
     fn over(self, base: &Self) -> Self {
         let mut columns = base.columns.clone();
         columns.extend(self.columns);
-        let said: Vec<CellMeaning> = self.constants.iter().map(|(column, _)| *column).collect();
-        let others = base.constants.iter().filter(|(column, _)| !said.contains(column)).cloned();
+        let own_columns: Vec<CellMeaning> =
+            self.constants.iter().map(|(column, _)| *column).collect();
+        let others =
+            base.constants.iter().filter(|(column, _)| !own_columns.contains(column)).cloned();
         let either = |own: Vec<String>, other: &Vec<String>| {
             if own.is_empty() { other.clone() } else { own }
         };

@@ -35,7 +35,7 @@ const LEAST_PRICE: u32 = 100;
 const GREATEST_PRICE: u32 = 5_000_000;
 
 /// Smallest number whose equal digits, as in 999,999, mark it as a placeholder.
-const LEAST_FILLER: u32 = 111_111;
+const MIN_PLACEHOLDER: u32 = 111_111;
 
 /// Maximum mileage in miles; larger ones are typing errors.
 const GREATEST_MILEAGE: u32 = 2_000_000;
@@ -90,7 +90,7 @@ fn is_filler(number: u32) -> bool {
     while rest % 10 == last && rest > 0 {
         rest /= 10;
     }
-    number == 1_234_567 || number == 123_456 || (rest == 0 && number >= LEAST_FILLER)
+    number == 1_234_567 || number == 123_456 || (rest == 0 && number >= MIN_PLACEHOLDER)
 }
 
 /// Reads a mileage in miles; also returns true when it was converted from kilometres. `unit`

@@ -27,15 +27,18 @@ const DELIMITERS: [(u8, &str); 4] =
     [(b',', "comma"), (b'|', "pipe"), (b'\t', "tab"), (b';', "semicolon")];
 
 /// Number of bytes that are searched for the heading.
-const HEAD: u64 = 256 * 1024;
+const MAX_HEADING_SEARCH: u64 = 256 * 1024;
 
 /// Marker row appended to the text. If it is not read back as a row, a quotation mark is open.
-const END: &str = "\n\u{1e}end\n";
+const END_MARKER: &str = "\n\u{1e}end\n";
 
 /// Reads a table.
 pub(super) fn read(mut text: impl Read, sorter: &mut RowSorter<'_>) -> Result<(), FeedError> {
     let mut head = Vec::new();
-    text.by_ref().take(HEAD).read_to_end(&mut head).map_err(super::decode::unreadable)?;
+    text.by_ref()
+        .take(MAX_HEADING_SEARCH)
+        .read_to_end(&mut head)
+        .map_err(super::decode::unreadable)?;
     let preamble = separator_line(&head);
     let first = heading(head.get(preamble..).unwrap_or_default(), sorter.mapping.as_ref())?;
     let FirstRow { delimiter, name, headings, is_heading } = first;
@@ -55,7 +58,7 @@ pub(super) fn read(mut text: impl Read, sorter: &mut RowSorter<'_>) -> Result<()
         .flexible(true)
         .delimiter(delimiter)
         .buffer_capacity(super::decode::CHUNK)
-        .from_reader(numbered.chain(END.as_bytes()));
+        .from_reader(numbered.chain(END_MARKER.as_bytes()));
     // The heading is skipped here and not by the reader, because the mapping may have the headings
     // instead.
     let mut is_heading = is_heading;
@@ -78,7 +81,7 @@ pub(super) fn read(mut text: impl Read, sorter: &mut RowSorter<'_>) -> Result<()
             if std::mem::take(&mut is_heading) {
                 continue;
             }
-            if record.len() == 1 && record.get(0) == Some(END.trim_matches('\n')) {
+            if record.len() == 1 && record.get(0) == Some(END_MARKER.trim_matches('\n')) {
                 return Ok(TableItem::End { is_cut_off: !lines.borrow().is_start });
             }
             if record.iter().any(|cell| !cell.trim().is_empty()) {
@@ -97,7 +100,7 @@ pub(super) fn read(mut text: impl Read, sorter: &mut RowSorter<'_>) -> Result<()
 }
 
 /// Takes a row, unless its cells may not match their headings.
-fn judge(
+fn sort_row(
     row: &TableRow,
     columns: &[ColumnHeading],
     cells: &mut RowCells,
@@ -131,8 +134,8 @@ fn check(row: &TableRow, columns: usize) -> Result<(), (SkipReason, String)> {
         return Err((SkipReason::OversizedCell, message));
     }
     // Some exports end a row with empty cells.
-    let surplus = row.cells.iter().skip(columns).any(|cell| !cell.trim().is_empty());
-    if surplus {
+    let has_extra_cells = row.cells.iter().skip(columns).any(|cell| !cell.trim().is_empty());
+    if has_extra_cells {
         let message = format!(
             "{} cells for {columns} columns; put cells that contain the delimiter in quotes",
             row.cells.len()

@@ -554,13 +554,13 @@ fn a_long_table_is_sorted_in_row_order() {
 #[test]
 fn a_feed_of_any_size_is_read_row_by_row() {
     /// A table that is generated while it is read, and not stored.
-    struct Endless {
+    struct GeneratedTable {
         rows: u64,
         at: u64,
     }
     const ROW: &[u8] = b"A1,Beta Motors,a row that is not at all of ours\n";
     const HEADING: &[u8] = b"Stock,Dealer Name,some words which say nothing.\n";
-    impl std::io::Read for Endless {
+    impl std::io::Read for GeneratedTable {
         fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
             assert!(out.len() <= decode::CHUNK);
             let size = HEADING.len() as u64;
@@ -574,7 +574,7 @@ fn a_feed_of_any_size_is_read_row_by_row() {
             Ok(count)
         }
     }
-    impl std::io::Seek for Endless {
+    impl std::io::Seek for GeneratedTable {
         fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
             assert_eq!(to, std::io::SeekFrom::Start(0));
             self.at = 0;
@@ -582,7 +582,7 @@ fn a_feed_of_any_size_is_read_row_by_row() {
         }
     }
     let rows = 20_000;
-    let sorted = read(Endless { rows, at: 0 }, &[target()], now()).unwrap();
+    let sorted = read(GeneratedTable { rows, at: 0 }, &[target()], now()).unwrap();
     assert_eq!(sorted.feeds[0].report.skipped as u64, rows - 1);
 }
 

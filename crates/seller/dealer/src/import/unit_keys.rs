@@ -31,7 +31,7 @@ pub(super) struct RowHead {
     /// Set of the fields that the listing has.
     pub(super) has: fields::FieldSet,
     /// Bit set of the texts that are present.
-    there: u8,
+    present: u8,
     pub(super) sold: bool,
     /// Reason why it has no price, where the column was read correctly.
     pub(super) no_price: Option<NoPrice>,
@@ -84,13 +84,13 @@ impl UnitKeys {
             vehicle.model.as_deref(),
             vehicle.trim.as_deref(),
         ];
-        let mut there = 0;
+        let mut present = 0;
         for (text, bit) in texts.iter().zip(0..) {
             part.texts.push(text.unwrap_or_default());
-            there |= u8::from(text.is_some()) << bit;
+            present |= u8::from(text.is_some()) << bit;
         }
         let has = fields::FieldSet::from_vehicle(vehicle);
-        part.rows.push(RowHead { line, has, there, sold, no_price });
+        part.rows.push(RowHead { line, has, present, sold, no_price });
     }
 
     /// Appends other heads.
@@ -112,7 +112,7 @@ impl UnitKeys {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (RowHead, RowTexts<'_>)> {
         self.parts.iter().flat_map(|part| {
-            (0..).zip(&part.rows).map(|(row, head)| (*head, part.names(row, head.there)))
+            (0..).zip(&part.rows).map(|(row, head)| (*head, part.names(row, head.present)))
         })
     }
 
@@ -122,9 +122,9 @@ impl UnitKeys {
 }
 
 impl Part {
-    fn names(&self, row: usize, there: u8) -> RowTexts<'_> {
+    fn names(&self, row: usize, present: u8) -> RowTexts<'_> {
         let text = |number: usize| {
-            (there >> number & 1 == 1).then(|| self.texts.get(row * TEXTS + number))
+            (present >> number & 1 == 1).then(|| self.texts.get(row * TEXTS + number))
         };
         let [vin, stock, vehicle_id, rooftop, make, model, trim] = std::array::from_fn(text);
         RowTexts { vin, stock, vehicle_id, rooftop, make, model, trim }

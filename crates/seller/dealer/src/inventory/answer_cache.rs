@@ -41,7 +41,7 @@ enum CacheSlot {
     Empty,
     /// Hash of a question that came once.
     Asked(u64),
-    Kept(Box<CachedAnswer>),
+    Filled(Box<CachedAnswer>),
 }
 
 #[derive(Debug)]
@@ -94,9 +94,11 @@ impl AnswerCache {
         let Some(place) = place else { return work() };
         let open = || place.lock().unwrap_or_else(PoisonError::into_inner);
         let is_again = match &mut *open() {
-            CacheSlot::Kept(kept) if kept.is(inventory, question) => return Ok(kept.reply()),
+            CacheSlot::Filled(cached) if cached.is(inventory, question) => {
+                return Ok(cached.reply());
+            }
             CacheSlot::Asked(known) if *known == hash => true,
-            other @ (CacheSlot::Empty | CacheSlot::Asked(_) | CacheSlot::Kept(_)) => {
+            other @ (CacheSlot::Empty | CacheSlot::Asked(_) | CacheSlot::Filled(_)) => {
                 *other = CacheSlot::Asked(hash);
                 false
             }
@@ -108,7 +110,7 @@ impl AnswerCache {
         }
         let AapReply { skill, data, message, reading, nothing_found, summary: _ } = reply;
         let data = RawJson::new(&data).map_err(|_| SnapshotError("an answer cannot be written"))?;
-        let kept = CachedAnswer {
+        let cached = CachedAnswer {
             inventory,
             question: question.clone(),
             skill,
@@ -118,9 +120,9 @@ impl AnswerCache {
             nothing_found,
             summary: Arc::default(),
         };
-        let reply = kept.reply();
-        if kept.data.as_json().len() <= LONGEST {
-            *open() = CacheSlot::Kept(Box::new(kept));
+        let reply = cached.reply();
+        if cached.data.as_json().len() <= LONGEST {
+            *open() = CacheSlot::Filled(Box::new(cached));
         }
         Ok(reply)
     }
@@ -190,15 +192,15 @@ mod tests {
         let answers = AnswerCache::new(64);
         let inventory = inventory(&["Honda"]);
         let question = search("Honda", POLICY);
-        let mut worked = 0;
+        let mut runs = 0;
         for _ in 0..5 {
             let work = || {
-                worked += 1;
+                runs += 1;
                 skills::answer(&inventory, &question)
             };
             answers.answer(7, &question, work).unwrap();
         }
-        assert_eq!(worked, 2);
+        assert_eq!(runs, 2);
     }
 
     #[test]
@@ -212,7 +214,8 @@ mod tests {
         for _ in 0..3 {
             answers.answer(7, &question, || skills::answer(&inventory, &question)).unwrap();
         }
-        let kept = |place: &Mutex<CacheSlot>| matches!(*place.lock().unwrap(), CacheSlot::Kept(_));
-        assert!(!answers.places.iter().any(kept));
+        let cached =
+            |place: &Mutex<CacheSlot>| matches!(*place.lock().unwrap(), CacheSlot::Filled(_));
+        assert!(!answers.places.iter().any(cached));
     }
 }

@@ -11,7 +11,7 @@ use tradepost_demo::dealer as demo;
 fn inventory() -> Inventory {
     let now = "2026-04-30T12:00:00Z".parse().unwrap();
     let vehicles = demo::units(80, 7, now).into_iter().map(|unit| unit.vehicle).collect();
-    let gone = Tombstone {
+    let tombstone = Tombstone {
         vehicle_id: "gone".into(),
         vin: Some("1FTFW1E50NFA00001".into()),
         stock: None,
@@ -19,7 +19,7 @@ fn inventory() -> Inventory {
         last_status: "sold".into(),
         removed_at: now,
     };
-    Inventory::build(vehicles, vec![gone]).unwrap()
+    Inventory::build(vehicles, vec![tombstone]).unwrap()
 }
 
 #[test]

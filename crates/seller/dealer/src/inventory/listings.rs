@@ -152,7 +152,7 @@ impl ListingCompressor {
 #[derive(Debug)]
 pub struct InventoryCache {
     places: Vec<Mutex<Option<CacheEntry>>>,
-    benches: Mutex<Vec<DecompressScratch>>,
+    buffers: Mutex<Vec<DecompressScratch>>,
     names: AtomicU64,
     answers: AnswerCache,
 }
@@ -165,7 +165,7 @@ struct CacheEntry {
 }
 
 /// Number of pooled decompression buffers.
-const BENCHES: usize = 8;
+const MAX_POOLED_BUFFERS: usize = 8;
 
 impl InventoryCache {
     /// Creates a cache of this many listings, of a kilobyte or two each, and of answers up to 32
@@ -179,7 +179,7 @@ impl InventoryCache {
     fn none() -> Self {
         Self {
             places: Vec::new(),
-            benches: Mutex::default(),
+            buffers: Mutex::default(),
             names: AtomicU64::default(),
             answers: AnswerCache::new(0),
         }
@@ -198,25 +198,26 @@ impl InventoryCache {
     }
 
     fn get(&self, inventory: u64, row: u32) -> Option<ListedVehicle> {
-        let kept = self.place(inventory, row)?.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = kept.as_ref().filter(|kept| (kept.inventory, kept.row) == (inventory, row));
-        kept.map(|kept| kept.listing.clone())
+        let cached = self.place(inventory, row)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached =
+            cached.as_ref().filter(|cached| (cached.inventory, cached.row) == (inventory, row));
+        cached.map(|cached| cached.listing.clone())
     }
 
     fn put(&self, inventory: u64, row: u32, listing: &ListedVehicle) {
         if let Some(place) = self.place(inventory, row) {
-            let kept = CacheEntry { inventory, row, listing: listing.clone() };
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+            let cached = CacheEntry { inventory, row, listing: listing.clone() };
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(cached);
         }
     }
 
     fn unpack(&self, unpacker: &Decompressor, packed: &[u8]) -> Result<String, CompressionError> {
-        let benches = || self.benches.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut bench = benches().pop().unwrap_or_default();
-        let text = unpacker.unpack(&mut bench, packed);
-        let mut idle = benches();
-        if idle.len() < BENCHES {
-            idle.push(bench);
+        let buffers = || self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffer = buffers().pop().unwrap_or_default();
+        let text = unpacker.unpack(&mut buffer, packed);
+        let mut idle = buffers();
+        if idle.len() < MAX_POOLED_BUFFERS {
+            idle.push(buffer);
         }
         text
     }

@@ -99,10 +99,10 @@ impl Constraint<'_> {
                 spans.for_each(|span| column.add_to(&mut set, span));
                 set
             }
-            Self::Listed(lists) => gathered(lists, rows),
+            Self::Listed(lists) => union(lists, rows),
             Self::Unlisted(lists) => {
                 let mut set = Bitmap::full(rows);
-                set.subtract(&gathered(lists, rows));
+                set.subtract(&union(lists, rows));
                 set
             }
         }
@@ -140,14 +140,14 @@ impl Constraint<'_> {
                 _ => set.intersect(&self.to_bitmap(all)),
             },
             // Its own bitmap would begin with all rows and subtract the same ones.
-            Self::Unlisted(lists) => set.subtract(&gathered(lists, all)),
+            Self::Unlisted(lists) => set.subtract(&union(lists, all)),
             Self::Listed(_) => set.intersect(&self.to_bitmap(all)),
         }
     }
 }
 
 /// Returns the union of some lists of rows.
-fn gathered(lists: &[StoredRows<'_>], all: usize) -> Bitmap {
+fn union(lists: &[StoredRows<'_>], all: usize) -> Bitmap {
     let mut set = Bitmap::empty(all);
     lists.iter().for_each(|rows| rows.add_to(&mut set));
     set
@@ -361,7 +361,7 @@ impl SearchIndex {
                     let all = self.by_id.len();
                     let mut set = Bitmap::full(all);
                     for group in groups {
-                        set.intersect(&gathered(&self.listed(group), all));
+                        set.intersect(&union(&self.listed(group), all));
                     }
                     let rows: Vec<u32> = set.rows().collect();
                     lists.push(StoredRows::List(rows.into()));

@@ -384,7 +384,7 @@ fn naive_facets(inventory: &Inventory, all: &[Vehicle], filters: &Filters) -> Fa
 fn naive_find(
     inventory: &Inventory,
     all: &[Vehicle],
-    gone: &[Tombstone],
+    tombstones: &[Tombstone],
     query: &VehicleQuery,
 ) -> Result<String, Option<String>> {
     let same = |wanted: &Option<String>, text: &Option<String>| {
@@ -401,7 +401,7 @@ fn naive_find(
         if let Some(vehicle) = listed {
             return Ok(vehicle.vehicle_id.clone().unwrap());
         }
-        let departed = gone.iter().find(|unit| match identifier {
+        let departed = tombstones.iter().find(|unit| match identifier {
             0 => same(&query.vin, &unit.vin),
             1 => query.vehicle_id.as_ref() == Some(&unit.vehicle_id),
             _ => same(&query.stock, &unit.stock),
@@ -448,8 +448,8 @@ const TAKEN: &[Taken] = &[
 ];
 
 /// Builds an inventory, and restores it from its snapshot.
-fn kept(vehicles: &[Vehicle], gone: Vec<Tombstone>) -> Inventory {
-    let snapshot = Inventory::build(vehicles.to_vec(), gone).unwrap().snapshot();
+fn reloaded(vehicles: &[Vehicle], tombstones: Vec<Tombstone>) -> Inventory {
+    let snapshot = Inventory::build(vehicles.to_vec(), tombstones).unwrap().snapshot();
     let read = Inventory::read(&snapshot.to_bytes()).unwrap();
     assert_eq!(read.snapshot(), snapshot);
     read.remembered_in(&Arc::new(InventoryCache::new(7)))
@@ -466,7 +466,7 @@ proptest! {
         vehicles in vehicles(),
         searches in vec((filters(), sort(), 1u32..40), 12),
     ) {
-        let inventory = kept(&vehicles, Vec::new());
+        let inventory = reloaded(&vehicles, Vec::new());
         for (filters, sort, size) in searches {
             let expected = json(&naive_search(&inventory, &vehicles, &filters, sort));
             let mut search = Search { filters, skip: 0, limit: Some(size), sort };
@@ -497,7 +497,7 @@ proptest! {
     /// The notes about each filter of an empty answer equal those of the model.
     #[test]
     fn reasons_for_an_empty_answer_equal_the_model(vehicles in vehicles(), filters in vec(filters(), 24)) {
-        let inventory = kept(&vehicles, Vec::new());
+        let inventory = reloaded(&vehicles, Vec::new());
         let count = |filters: &Filters| naive_search(&inventory, &vehicles, filters, None).len();
         for mut filters in filters {
             // An empty query is no query.
@@ -519,21 +519,21 @@ proptest! {
                     expected.push((count(&alone), count(&without)));
                 }
             }
-            let said: Vec<_> = notes.reasons.iter().map(|reason| (reason.alone, reason.without)).collect();
+            let found: Vec<_> = notes.reasons.iter().map(|reason| (reason.alone, reason.without)).collect();
             // A query of several phrases has several reasons.
             let of_filters = expected.len() - usize::from(filters.query.is_some());
-            prop_assert_eq!(&said[..of_filters], &expected[..of_filters], "{:?}", filters);
+            prop_assert_eq!(&found[..of_filters], &expected[..of_filters], "{:?}", filters);
             let phrases = inventory.index.understand(&filters, CurrentYear::TEST).map_or(0, |query| query.wants.len());
-            prop_assert_eq!(said.len() - of_filters, phrases);
+            prop_assert_eq!(found.len() - of_filters, phrases);
             if phrases == 1 {
-                prop_assert_eq!(said.last(), expected.last(), "{:?}", filters);
+                prop_assert_eq!(found.last(), expected.last(), "{:?}", filters);
             }
         }
     }
 
     #[test]
     fn facets_equal_the_model(vehicles in vehicles(), filters in vec(filters(), 8)) {
-        let inventory = kept(&vehicles, Vec::new());
+        let inventory = reloaded(&vehicles, Vec::new());
         for filters in filters {
             let expected = naive_facets(&inventory, &vehicles, &filters);
             prop_assert_eq!(&*inventory.facets(&filters, CurrentYear::TEST).0, &expected, "{:?}", filters);
@@ -543,7 +543,7 @@ proptest! {
     #[test]
     fn lookups_equal_the_model(
         vehicles in vec(vehicle(), 0..6),
-        gone in vec((0u32..10, text(VINS), text(STOCKS)), 0..4),
+        tombstones in vec((0u32..10, text(VINS), text(STOCKS)), 0..4),
         queries in vec((text(VINS), text(STOCKS), of(0u32..10)), 10),
     ) {
         let mut vehicles = vehicles;
@@ -551,7 +551,7 @@ proptest! {
             vehicle.vehicle_id = Some(format!("v{id}"));
         }
         // The model takes the first one: the latest removal.
-        let gone: Vec<Tombstone> = gone.into_iter().zip(0..).map(|((id, vin, stock), age)| Tombstone {
+        let tombstones: Vec<Tombstone> = tombstones.into_iter().zip(0..).map(|((id, vin, stock), age)| Tombstone {
             vehicle_id: format!("v{id}"),
             vin,
             stock,
@@ -559,7 +559,7 @@ proptest! {
             last_status: "sold".into(),
             removed_at: Timestamp::from_second(-age).unwrap(),
         }).collect();
-        let inventory = kept(&vehicles, gone.iter().rev().cloned().collect());
+        let inventory = reloaded(&vehicles, tombstones.iter().rev().cloned().collect());
         for (vin, stock, id) in queries {
             let query = VehicleQuery { vin, stock, vehicle_id: id.map(|id| format!("v{id}")) };
             let found = match inventory.find(&query, Timestamp::MIN).unwrap() {
@@ -567,7 +567,7 @@ proptest! {
                 VehicleLookup::Gone(unit) => Err(Some(unit.vehicle_id.clone())),
                 VehicleLookup::Unknown => Err(None),
             };
-            prop_assert_eq!(found, naive_find(&inventory, &vehicles, &gone, &query), "{:?}", query);
+            prop_assert_eq!(found, naive_find(&inventory, &vehicles, &tombstones, &query), "{:?}", query);
         }
     }
 }

@@ -120,7 +120,7 @@ fn reply(filters: &tradepost_document::json::Value) -> AapReply {
 }
 
 /// Returns the message of the answer to a search.
-fn said(filters: &tradepost_document::json::Value) -> String {
+fn message_of(filters: &tradepost_document::json::Value) -> String {
     reply(filters).message.unwrap()
 }
 
@@ -164,7 +164,7 @@ fn an_empty_answer_says_what_hinders_and_what_there_is() {
         json!({"query": "hoonda under 10k"}),
         json!({"query": "jane@example.com 4155550134"}),
     ];
-    let said = asked.iter().map(|filters| format!("{filters}\n  {}\n", said(filters)));
+    let answers = asked.iter().map(|filters| format!("{filters}\n  {}\n", message_of(filters)));
     expect![[r#"
         {"make":["Hundai"]}
           No vehicle matches. Without make Hundai 39 match; nearest: Hyundai (1), Honda (7).
@@ -196,7 +196,7 @@ fn an_empty_answer_says_what_hinders_and_what_there_is() {
           No vehicle matches; the query was read as: make Honda, price_max 10000. Without price_max 10000 7 match; price there is 18900 to 38450. "hoonda" was read as Honda.
         {"query":"jane@example.com 4155550134"}
           No vehicle matches; the query was read as: "...". Without "..." 39 match. No listing has "...".
-    "#]].assert_eq(&said.collect::<String>());
+    "#]].assert_eq(&answers.collect::<String>());
 }
 
 #[test]
@@ -214,7 +214,8 @@ fn an_answer_to_a_query_says_how_it_was_read() {
         "heated seats",
         "red or blue toyota since 2022",
     ];
-    let said = asked.iter().map(|query| format!("{query}\n  {}\n", said(&json!({"query": query}))));
+    let answers =
+        asked.iter().map(|query| format!("{query}\n  {}\n", message_of(&json!({"query": query}))));
     expect![[r#"
         AWD hybrid SUV under 40k
           1 vehicle matches; the query was read as: driveline awd or 4wd, fuel hybrid or pluginhybrid, body suv, price_max 40000.
@@ -238,7 +239,7 @@ fn an_answer_to_a_query_says_how_it_was_read() {
           12 vehicles match; the query was read as: feature heated seats.
         red or blue toyota since 2022
           3 vehicles match; the query was read as: exterior_color red or exterior_color blue, make Toyota, year_min 2022.
-    "#]].assert_eq(&said.collect::<String>());
+    "#]].assert_eq(&answers.collect::<String>());
 }
 
 #[test]
@@ -250,5 +251,5 @@ fn no_sentence_is_longer_than_the_schema_allows() {
         "driveline": texts, "transmission": texts, "exterior_color": texts,
         "interior_color": texts, "rooftops": texts, "query": "a1 b2 ".repeat(33),
     });
-    assert!(said(&filters).chars().count() <= 2000);
+    assert!(message_of(&filters).chars().count() <= 2000);
 }

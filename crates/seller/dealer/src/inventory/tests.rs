@@ -24,7 +24,7 @@ fn priced(id: &str, price: Option<u32>, list_price: Option<u32>) -> Vehicle {
     Vehicle { price, list_price, ..car(id, "Honda", "Civic", 0) }
 }
 
-fn gone(id: &str, vin: Option<&str>, stock: Option<&str>) -> Tombstone {
+fn tombstone(id: &str, vin: Option<&str>, stock: Option<&str>) -> Tombstone {
     Tombstone {
         vehicle_id: id.into(),
         vin: vin.map(Into::into),
@@ -415,7 +415,7 @@ fn the_most_specific_identifier_decides_r_iv_02() {
     };
     let inventory = Inventory::build(
         vec![vehicle("1", "VIN1", "S1"), vehicle("2", "VIN2", "S2")],
-        vec![gone("3", Some("VIN3"), Some("S3")), gone("4", Some("VIN1"), Some("S2"))],
+        vec![tombstone("3", Some("VIN3"), Some("S3")), tombstone("4", Some("VIN1"), Some("S2"))],
     )
     .unwrap();
     let find = |vin: Option<&str>, id: Option<&str>, stock: Option<&str>| {
@@ -448,9 +448,9 @@ fn the_most_specific_identifier_decides_r_iv_02() {
 
 #[test]
 fn of_several_units_that_are_gone_the_latest_is_meant() {
-    let mut later = gone("b", Some("VIN"), Some("S"));
+    let mut later = tombstone("b", Some("VIN"), Some("S"));
     later.removed_at = Timestamp::from_second(1_800_000_000).unwrap();
-    let units = vec![gone("a", Some("VIN"), Some("S")), later, gone("c", None, None)];
+    let units = vec![tombstone("a", Some("VIN"), Some("S")), later, tombstone("c", None, None)];
     let inventory = Inventory::build(Vec::new(), units).unwrap();
     for query in [
         VehicleQuery { vin: Some("VIN".into()), ..VehicleQuery::default() },
@@ -468,7 +468,7 @@ fn similar_units_share_model_first_then_make_e_099() {
         car("civic-new", "Honda", "Civic", 1),
         car("focus", "Ford", "Civic", 0),
     ]);
-    let unit = gone("x", None, None);
+    let unit = tombstone("x", None, None);
     assert_eq!(inventory.similar(&unit, 3), ["civic-new", "civic-old", "accord"]);
     assert_eq!(inventory.similar(&unit, 1), ["civic-new"]);
     let unknown = Tombstone { make_model: None, ..unit };
@@ -493,7 +493,7 @@ fn an_empty_inventory_answers_everything() {
             assert_eq!((page.total, page.vehicles.len()), (0, 0));
             assert_eq!(*inventory.facets(&search.filters, CurrentYear::TEST).0, Facets::default());
         }
-        assert!(inventory.similar(&gone("x", None, None), 3).is_empty());
+        assert!(inventory.similar(&tombstone("x", None, None), 3).is_empty());
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn message(taken: &SubmitOutcome<'_>, now: Timestamp) -> String {
             "{name} received the lead and keeps it for a person to look at before anybody follows \
              up; to be sure, the customer can call."
         ),
-        None if taken.again => {
+        None if taken.is_resubmitted => {
             format!("{name} already has this lead and will follow up on it.")
         }
         None => format!("{name} received the lead and will follow up on a permitted channel."),
@@ -28,6 +28,7 @@ pub(super) fn message(taken: &SubmitOutcome<'_>, now: Timestamp) -> String {
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
+/// Describes what became of the requested appointment, in the time zone of the rooftop.
 fn appointment(taken: &SubmitOutcome<'_>, now: Timestamp) -> Option<String> {
     let asked = taken.answered_appointment()?;
     let local = |at: Timestamp| spoken(at, &taken.rooftop.time_zone, now);

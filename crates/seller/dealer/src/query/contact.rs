@@ -1,10 +1,10 @@
 //! Telephone numbers in queries, which are personal data and find no car.
 
 /// Groups of digits of a telephone number, by their lengths.
-const SHAPES: [&[usize]; 3] = [&[1, 3, 3, 4], &[3, 3, 4], &[3, 4]];
+const DIGIT_GROUP_LENGTHS: [&[usize]; 3] = [&[1, 3, 3, 4], &[3, 3, 4], &[3, 4]];
 
 /// Words before a number that is written with spaces alone.
-const ANNOUNCING: [&str; 12] = [
+const PHONE_WORDS: [&str; 12] = [
     "call", "text", "at", "phone", "cell", "number", "me", "is", "reach", "whatsapp", "telefono",
     "tel",
 ];
@@ -24,9 +24,9 @@ pub(crate) fn without_telephone_numbers(text: &str) -> Option<String> {
     let mut copied = 0;
     let mut at = 0;
     while at < groups.len() {
-        let found = SHAPES.iter().find_map(|shape| {
-            let run = groups.get(at..at + shape.len())?;
-            is_telephone_number(text, run, shape).then_some(run)
+        let found = DIGIT_GROUP_LENGTHS.iter().find_map(|lengths| {
+            let run = groups.get(at..at + lengths.len())?;
+            is_telephone_number(text, run, lengths).then_some(run)
         });
         let Some([first, .., last]) = found else {
             at += 1;
@@ -58,8 +58,10 @@ fn digit_groups(text: &str) -> Vec<DigitGroup> {
     groups
 }
 
-fn is_telephone_number(text: &str, run: &[DigitGroup], shape: &[usize]) -> bool {
-    let is_shaped = run.iter().zip(shape).all(|(group, digits)| group.end - group.start == *digits);
+/// Returns true when a run of groups has these lengths, separators, and a sign or word of a telephone number.
+fn is_telephone_number(text: &str, run: &[DigitGroup], lengths: &[usize]) -> bool {
+    let is_shaped =
+        run.iter().zip(lengths).all(|(group, digits)| group.end - group.start == *digits);
     let between = |pair: &[DigitGroup]| match pair {
         [one, next] => text.get(one.end..next.start).unwrap_or_default(),
         _ => "",
@@ -84,9 +86,9 @@ fn is_telephone_number(text: &str, run: &[DigitGroup], shape: &[usize]) -> bool 
     let is_marked = gaps.last().is_some_and(marks);
     let mut words = before.rsplit(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let last = words.next().unwrap_or_default().to_lowercase();
-    let is_announced = ANNOUNCING.contains(&last.as_str());
+    let is_announced = PHONE_WORDS.contains(&last.as_str());
     // Seven digits alone may be a stock number.
-    if shape.len() == 2 { is_marked && is_announced } else { is_marked || is_announced }
+    if lengths.len() == 2 { is_marked && is_announced } else { is_marked || is_announced }
 }
 
 #[cfg(test)]

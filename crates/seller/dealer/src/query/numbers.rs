@@ -234,12 +234,12 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
     if is_ordinal && unit == Some(NumberUnit::Of(NumericAttribute::Rows)) {
         return Some((at - start, NumberPhrase::Unsearchable));
     }
-    let said = match second {
+    let phrase = match second {
         Some(second) => between(first, second, unit)?,
         None => single(first, bound, unit)?,
     };
     // `under 3 years` ends before the third one, `up to 3 years` with it.
-    let said = match said {
+    let phrase = match phrase {
         NumberPhrase::Age((None, Some(most))) if is_strict => {
             NumberPhrase::Age((None, Some(most.saturating_sub(1))))
         }
@@ -251,9 +251,9 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
         | NumberPhrase::Unsearchable
         | NumberPhrase::ChildSeats(_)
         | NumberPhrase::Payment
-        | NumberPhrase::Distance => said,
+        | NumberPhrase::Distance => phrase,
     };
-    Some((at - start, said))
+    Some((at - start, phrase))
 }
 
 /// Returns true when a maximum after a trait is more likely a price: `good ground clearance up to
@@ -306,6 +306,7 @@ fn is_strict(tokens: &[QueryToken], at: usize, length: usize) -> bool {
     tokens.get(at..at + length).is_some_and(|run| word(&together(run), "strict").is_some())
 }
 
+/// Interprets two amounts as the ends of a range.
 fn between(
     first: NumberAmount,
     second: NumberAmount,
@@ -346,6 +347,7 @@ fn is_likely_year(amount: NumberAmount) -> bool {
     YEARS.contains(&amount.value)
 }
 
+/// Interprets one amount with its bound word and its unit.
 fn single(
     amount: NumberAmount,
     bound: Option<BoundWord>,
@@ -461,6 +463,7 @@ pub(super) fn is_year(token: &QueryToken) -> bool {
     token.text.parse().is_ok_and(|value| YEARS.contains(&value))
 }
 
+/// Reads the amount at a token, and the number of its tokens.
 fn amount_at(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberAmount)> {
     let token = tokens.get(at)?;
     let (digits, thousands) = match token.text.strip_suffix('k') {

@@ -63,12 +63,12 @@ pub(super) fn correct<'a>(
         return None;
     }
     let first = word.chars().next();
-    let mine = alphabet(word);
+    let letters_of_word = alphabet(word);
     let distance = |candidate: &'a str| {
         // Most candidates are ruled out without an edit distance.
         let length = candidate.chars().count();
         // A substituted letter counts as one missing and one additional.
-        let others = (alphabet(candidate) ^ mine).count_ones() as usize;
+        let others = (alphabet(candidate) ^ letters_of_word).count_ones() as usize;
         (length > 3 && length.abs_diff(letters) <= most && others <= 2 * most)
             .then(|| strsim::osa_distance(word, candidate))
             .filter(|distance| *distance <= most)

@@ -38,7 +38,7 @@ impl AnswerMessage {
     /// Writes the message for an answer.
     pub(super) fn new(notes: &AnswerNotes, filters: &Filters) -> Self {
         let mut explanation = match notes.total {
-            0 => why(notes, filters),
+            0 => explain_no_match(notes, filters),
             _ => Explanation { read_as: read_as(notes.query.as_ref()), ..Explanation::default() },
         };
         let remarks = notes.query.iter().flat_map(|query| &query.remarks);
@@ -104,13 +104,14 @@ fn read_as(query: Option<&QueryInterpretation>) -> Option<String> {
 }
 
 /// Explains why nothing matches.
-fn why(notes: &AnswerNotes, filters: &Filters) -> Explanation {
-    let crossed = |min: Option<u32>, max: Option<u32>| min.zip(max).is_some_and(|(a, b)| a > b);
+fn explain_no_match(notes: &AnswerNotes, filters: &Filters) -> Explanation {
+    let is_empty_range =
+        |min: Option<u32>, max: Option<u32>| min.zip(max).is_some_and(|(a, b)| a > b);
     let contradicting = |text| Explanation { contradiction: Some(text), ..Explanation::default() };
-    if crossed(filters.year_min, filters.year_max) {
+    if is_empty_range(filters.year_min, filters.year_max) {
         return contradicting("year_min is greater than year_max");
     }
-    if crossed(filters.price_min, filters.price_max) {
+    if is_empty_range(filters.price_min, filters.price_max) {
         return contradicting("price_min is greater than price_max");
     }
     let mut remarks = notes.query.iter().flat_map(|query| &query.remarks);
@@ -142,6 +143,7 @@ fn why(notes: &AnswerNotes, filters: &Filters) -> Explanation {
     Explanation { contradiction: None, read_as: read_as(notes.query.as_ref()), sentences }
 }
 
+/// Lists the values that could replace a filter.
 fn instead(reason: &FilterEffect) -> String {
     let listed = |values: &[(String, usize)]| {
         let values = values.iter().map(|(text, count)| format!("{text} ({count})"));
@@ -156,6 +158,7 @@ fn instead(reason: &FilterEffect) -> String {
     }
 }
 
+/// Describes a remark about the interpretation of a query.
 fn remarked(remark: &QueryRemark) -> String {
     match remark {
         QueryRemark::NoWord => {

@@ -152,7 +152,7 @@ pub fn permitted(buy: &MediaBuy, products: &[Product], now: Timestamp) -> Vec<Av
 ///
 /// # Errors
 /// The reason for which it cannot.
-pub fn judge(
+pub fn check(
     action: BuyAction,
     buy: &MediaBuy,
     products: &[Product],

@@ -86,9 +86,9 @@ impl PackageDay {
         let mut figures = self.own_figures();
         if self.is_pushed() {
             for name in ["clicks", "completed_views"] {
-                let kept = before.and_then(|before| before.figures.get(name));
-                if let Some(kept) = kept.filter(|_| !figures.contains_key(name)) {
-                    figures.insert(name.to_owned(), *kept);
+                let earlier = before.and_then(|before| before.figures.get(name));
+                if let Some(earlier) = earlier.filter(|_| !figures.contains_key(name)) {
+                    figures.insert(name.to_owned(), *earlier);
                 }
             }
         }

@@ -55,19 +55,19 @@ const fn leads(from: MediaBuyStatus, to: MediaBuyStatus) -> bool {
 /// When the store fails.
 pub fn status(
     tx: &dyn StoreTx,
-    kept: &mut Stored<MediaBuy>,
+    stored: &mut Stored<MediaBuy>,
     to: MediaBuyStatus,
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<Forced, InternalError> {
-    let before = kept.thing.status_at(now);
+    let before = stored.thing.status_at(now);
     if !leads(before, to) {
         return Ok(Forced::Impossible(before));
     }
     if before == to {
         return Ok(Forced::Done(before));
     }
-    let buy = &mut kept.thing;
+    let buy = &mut stored.thing;
     buy.paused = to == MediaBuyStatus::Paused;
     buy.hold = None;
     // A pause is stored apart from the status beneath it.
@@ -85,22 +85,22 @@ pub fn status(
         | MediaBuyStatus::Paused
         | MediaBuyStatus::Completed => {}
     }
-    let revision = kept.record.revision + 1;
-    kept.thing.note(revision, now, "forced", "the sandbox changed how the buy stands", None);
-    save(tx, kept, now)?;
+    let revision = stored.record.revision + 1;
+    stored.thing.note(revision, now, "forced", "the sandbox changed how the buy stands", None);
+    save(tx, stored, now)?;
     Ok(Forced::Done(before))
 }
 
 /// Stores a changed buy, and releases its exclusive days when it has ended.
 pub(crate) fn save(
     tx: &dyn StoreTx,
-    kept: &mut Stored<MediaBuy>,
+    stored: &mut Stored<MediaBuy>,
     now: Timestamp,
 ) -> Result<(), InternalError> {
-    if exclusive::is_over(&kept.thing) {
-        exclusive::release_buy(tx, &kept.thing, now)?;
+    if exclusive::is_over(&stored.thing) {
+        exclusive::release_buy(tx, &stored.thing, now)?;
     }
-    tx.change(kept, now)
+    tx.change(stored, now)
 }
 
 /// Adds a report to the delivery of a buy (`simulate_delivery`), and returns the metrics of all its reports.

@@ -19,16 +19,16 @@ pub(crate) fn impairments(
     if buy.status_at(now).is_terminal() {
         return Vec::new();
     }
-    let gone = library.iter().filter(|creative| is_offline(creative.thing.status_at(now)));
+    let offline = library.iter().filter(|creative| is_offline(creative.thing.status_at(now)));
     let impairment = |creative: &&Stored<Creative>| {
         let id = &creative.thing.creative_id;
-        let suffering = buy.packages.iter().filter(|package| {
+        let affected = buy.packages.iter().filter(|package| {
             assigned(package).any(|one| one == id) && !can_run(package, library, now)
         });
-        let packages: Vec<_> = suffering.map(|package| &package.package_id).collect();
+        let packages: Vec<_> = affected.map(|package| &package.package_id).collect();
         (!packages.is_empty()).then(|| described(buy, creative, &packages, now))
     };
-    gone.filter_map(impairment).collect()
+    offline.filter_map(impairment).collect()
 }
 
 const fn is_offline(status: CreativeStatus) -> bool {
@@ -47,6 +47,7 @@ fn can_run(package: &Package, library: &[&Stored<Creative>], now: Timestamp) -> 
     assigned(package).filter_map(known).any(|creative| !is_offline(creative.thing.status_at(now)))
 }
 
+/// Describes how an offline creative impairs packages of a media buy.
 fn described(
     buy: &MediaBuy,
     creative: &Stored<Creative>,
@@ -71,8 +72,10 @@ fn described(
         | ImpairmentReason::IdentityAuthorizationExpired
         | ImpairmentReason::SourcePrivate => "restore what it depends on",
     };
-    let Creative { creative_id, rejection_reason: why, .. } = &creative.thing;
-    let why = why.as_ref().map(|why| why.chars().take(500).collect::<String>().into());
+    let Creative { creative_id, rejection_reason, .. } = &creative.thing;
+    let rejection_reason = rejection_reason.as_ref();
+    let rejection_reason =
+        rejection_reason.map(|reason| reason.chars().take(500).collect::<String>().into());
     // The id stays the same as long as the same creative is offline since the same moment.
     let id = own_id(&buy.media_buy_id, creative_id, &since.to_string());
     Value::Object(object([
@@ -84,6 +87,6 @@ fn described(
         ("reason_code", Some(json!(reason))),
         ("observed_at", Some(json!(since))),
         ("remediation", Some(remedy.into())),
-        ("reason", why),
+        ("reason", rejection_reason),
     ]))
 }

@@ -54,10 +54,10 @@ fn a_buy_stands_as_the_published_states_say() {
         (Rejected, true, within, Rejected),
         (Canceled, false, after, Canceled),
     ];
-    for (kept, paused, day, expected) in table {
-        let buy = MediaBuy { status: kept, paused, ..buy() };
+    for (status, paused, day, expected) in table {
+        let buy = MediaBuy { status, paused, ..buy() };
         let now = format!("2026-06-0{day}T00:00:00Z").parse().unwrap();
-        assert_eq!(buy.status_at(now), expected, "{kept:?} {paused} {day}");
+        assert_eq!(buy.status_at(now), expected, "{status:?} {paused} {day}");
     }
 }
 

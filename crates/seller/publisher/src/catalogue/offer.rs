@@ -18,9 +18,9 @@ impl Publisher {
         id: &str,
     ) -> Result<Option<Product>, InternalError> {
         // Both places are looked at, whatever the first one says.
-        let laid = reader.find::<Product>(id)?.map(|kept| kept.thing);
-        let printed = self.profile.catalogue.product(id).cloned();
-        Ok(laid.or(printed))
+        let stored = reader.find::<Product>(id)?.map(|kept| kept.thing);
+        let in_catalogue = self.profile.catalogue.product(id).cloned();
+        Ok(stored.or(in_catalogue))
     }
 
     /// Returns all products: first those stored beside the catalogue, the latest first, and then those of the
@@ -29,12 +29,12 @@ impl Publisher {
     /// # Errors
     /// When the store fails.
     pub fn products(&self, reader: &dyn StoreRead) -> Result<Vec<Product>, InternalError> {
-        let mut laid = reader.all::<Product>(&Query::default())?;
+        let mut stored = reader.all::<Product>(&Query::default())?;
         // A test is about the products that it has stored, so the latest comes first.
-        laid.sort_by_key(|kept| std::cmp::Reverse(kept.record.place));
-        let mut products: Vec<Product> = laid.into_iter().map(|kept| kept.thing).collect();
+        stored.sort_by_key(|kept| std::cmp::Reverse(kept.record.place));
+        let mut products: Vec<Product> = stored.into_iter().map(|kept| kept.thing).collect();
         for product in &self.profile.catalogue.products {
-            if !products.iter().any(|laid| laid.id() == product.id()) {
+            if !products.iter().any(|stored| stored.id() == product.id()) {
                 products.push(product.clone());
             }
         }
@@ -48,15 +48,15 @@ impl Publisher {
     /// When the store fails.
     pub fn formats(&self, reader: &dyn StoreRead) -> Result<Vec<CreativeFormat>, InternalError> {
         let mut formats = self.profile.catalogue.formats.clone();
-        for laid in
+        for stored in
             reader.all::<CreativeFormat>(&Query::default())?.into_iter().map(|kept| kept.thing)
         {
             let same = |format: &&mut CreativeFormat| {
-                laid.format_id.as_ref().is_some_and(|id| format.is(id))
+                stored.format_id.as_ref().is_some_and(|id| format.is(id))
             };
             match formats.iter_mut().find(same) {
-                Some(format) => *format = laid,
-                None => formats.push(laid),
+                Some(format) => *format = stored,
+                None => formats.push(stored),
             }
         }
         Ok(formats)

@@ -64,8 +64,8 @@ impl Formats {
     fn find(&self, creative: &GivenCreative) -> Option<Option<&CreativeFormat>> {
         if let Some(kind) = &creative.format_kind {
             let of_kind = self.defined.iter().filter(|format| projects(format, kind));
-            let judged = of_kind.map(|format| (format, unmet(format, creative).len()));
-            let best = judged.min_by_key(|(_, problems)| *problems);
+            let with_problems = of_kind.map(|format| (format, unmet(format, creative).len()));
+            let best = with_problems.min_by_key(|(_, problems)| *problems);
             // A product may accept the kind in a size that no defined format has.
             if self.kinds.contains(kind) && best.is_none_or(|(_, problems)| problems > 0) {
                 return Some(None);
@@ -135,7 +135,7 @@ impl<'a> Policies<'a> {
 
     /// Returns all problems of a creative that is sent; `at` is its path in the request
     /// (`creatives[0]`).
-    pub(crate) fn judge(
+    pub(crate) fn problems(
         &self,
         formats: &Formats,
         creative: &GivenCreative,
@@ -203,15 +203,15 @@ impl<'a> Policies<'a> {
         at: &str,
         errors: &mut Vec<AdcpError>,
     ) {
-        self.made(creative, assets, at, errors);
-        self.said(creative, assets, at, errors);
+        self.check_provenance(creative, assets, at, errors);
+        self.check_texts(creative, assets, at, errors);
         for forbidden in &self.catalogue.creatives.forbidden {
             contains(forbidden, creative, assets, at, errors);
         }
     }
 
     /// Checks the texts for content that may not be advertised.
-    fn said(
+    fn check_texts(
         &self,
         creative: &GivenCreative,
         assets: &[Placed<'_>],
@@ -219,9 +219,10 @@ impl<'a> Policies<'a> {
         errors: &mut Vec<AdcpError>,
     ) {
         let name = creative.name.as_deref().map(|name| (format!("{at}.name"), name));
-        let text = |placed: &'_ Placed<'_>| format!("{}.content", placed.at);
-        let texts =
-            assets.iter().filter_map(|placed| placed.asset.text().map(|said| (text(placed), said)));
+        let text_place = |placed: &'_ Placed<'_>| format!("{}.content", placed.at);
+        let texts = assets
+            .iter()
+            .filter_map(|placed| placed.asset.text().map(|text| (text_place(placed), text)));
         for (place, text) in name.into_iter().chain(texts) {
             for policy in self.catalogue.forbids(text) {
                 let url = policy.policy_url.as_deref();
@@ -231,7 +232,7 @@ impl<'a> Policies<'a> {
     }
 
     /// Checks that the provenance is sufficient (`PROVENANCE_*`).
-    fn made(
+    fn check_provenance(
         &self,
         creative: &GivenCreative,
         assets: &[Placed<'_>],
@@ -252,6 +253,7 @@ impl<'a> Policies<'a> {
         }
     }
 
+    /// Checks one provenance declaration against what is demanded.
     fn declared(&self, at: &str, declaration: &Declared, errors: &mut Vec<AdcpError>) {
         let demands = &self.provenance;
         let mut missing = |code: AdcpCode, member: &str, message: &str| {
@@ -263,13 +265,13 @@ impl<'a> Policies<'a> {
         }
         let disclosure = declaration.disclosure.as_ref();
         let places = disclosure.and_then(|disclosure| disclosure.jurisdictions.as_ref());
-        let said = match disclosure.and_then(|disclosure| disclosure.required) {
+        let is_disclosed = match disclosure.and_then(|disclosure| disclosure.required) {
             Some(true) => places.is_some_and(|places| !places.is_empty()),
             // An explicit statement that nothing has to be disclosed is sufficient.
             Some(false) => true,
             None => false,
         };
-        if demands.disclosure && !said {
+        if demands.disclosure && !is_disclosed {
             let message = "the provenance does not say whether a disclosure is required, and where";
             missing(AdcpCode::ProvenanceDisclosureMissing, "disclosure", message);
         }

@@ -21,7 +21,7 @@ use crate::reply::object;
 const MADE_BY_MACHINE: &str = "ai_generated";
 
 /// Source types of content that was, or may have been, made by a machine.
-const MACHINES: [&str; 4] = [
+const MACHINE_SOURCE_TYPES: [&str; 4] = [
     "trained_algorithmic_media",
     "composite_with_trained_algorithmic_media",
     "composite_synthetic",
@@ -68,7 +68,7 @@ pub(crate) enum CreativeVerdict {
 
 /// Question to a verifier with its result.
 #[derive(Debug, Clone)]
-pub(crate) struct Looked {
+pub(crate) struct Verification {
     /// Id of the creative, chosen by its buyer.
     pub creative_id: String,
     /// Question that was asked.
@@ -82,7 +82,7 @@ pub(crate) struct Looked {
 pub(crate) async fn ask(
     publisher: &Publisher,
     questions: Vec<(String, VerifierQuestion)>,
-) -> Vec<Looked> {
+) -> Vec<Verification> {
     if questions.is_empty() {
         return Vec::new();
     }
@@ -95,22 +95,22 @@ pub(crate) async fn ask(
         publisher.services.creative_features(asked).await
     }
     .into_iter();
-    let judged = questions.into_iter().map(|(creative_id, question)| {
+    let results = questions.into_iter().map(|(creative_id, question)| {
         let answer = answers.next().and_then(Result::ok);
-        let verdict = answer.map_or(CreativeVerdict::Silent, |answer| question.judge(&answer));
-        Looked { creative_id, question, verdict }
+        let verdict = answer.map_or(CreativeVerdict::Silent, |answer| question.verdict(&answer));
+        Verification { creative_id, question, verdict }
     });
-    judged.collect()
+    results.collect()
 }
 
 /// Returns the result of a question about a creative. `None` when this question was not asked, because
 /// the creative or the demands on it have changed since.
 pub(crate) fn known<'a>(
-    looked: &'a [Looked],
+    verifications: &'a [Verification],
     creative_id: &str,
     question: &VerifierQuestion,
 ) -> Option<&'a CreativeVerdict> {
-    let mut about = looked.iter().filter(|result| result.creative_id == creative_id);
+    let mut about = verifications.iter().filter(|result| result.creative_id == creative_id);
     about.find(|result| result.question == *question).map(|result| &result.verdict)
 }
 
@@ -127,13 +127,13 @@ pub(crate) fn on_assignment(
 
 /// Returns the error of an assignment that needs this question. `field` is its path in the request.
 pub(crate) fn against(
-    looked: &[Looked],
+    verifications: &[Verification],
     creative: &Creative,
     question: &VerifierQuestion,
     review: CreativeReview,
     field: &str,
 ) -> Option<AdcpError> {
-    match known(looked, &creative.creative_id, question) {
+    match known(verifications, &creative.creative_id, question) {
         None => Some(changed(field)),
         Some(CreativeVerdict::Holds(_)) => None,
         Some(CreativeVerdict::Contradicted(details)) => Some(contradicted(field, details)),
@@ -222,7 +222,7 @@ impl VerifierQuestion {
     }
 
     /// Evaluates the answer.
-    pub(crate) fn judge(&self, answer: &Map) -> CreativeVerdict {
+    pub(crate) fn verdict(&self, answer: &Map) -> CreativeVerdict {
         let answer = VerifierAnswer::read(&Value::Object(answer.clone()));
         let Some(VerifierAnswer { results: Some(results), audit_observations }) = answer else {
             return CreativeVerdict::Silent;
@@ -252,7 +252,8 @@ impl VerifierQuestion {
         if machine && self.is_mixed {
             return CreativeVerdict::Silent;
         }
-        let denied = self.claimed.as_ref().filter(|kind| !MACHINES.contains(&kind.as_str()));
+        let denied =
+            self.claimed.as_ref().filter(|kind| !MACHINE_SOURCE_TYPES.contains(&kind.as_str()));
         if machine
             && sure
             && let Some(claimed) = denied
@@ -287,7 +288,7 @@ impl VerifierQuestion {
         let urls: Vec<String> = urls.collect();
         let any = |mark: &str| urls.iter().any(|url| url.contains(mark));
         let claims_machine =
-            self.claimed.as_ref().is_some_and(|kind| MACHINES.contains(&kind.as_str()));
+            self.claimed.as_ref().is_some_and(|kind| MACHINE_SOURCE_TYPES.contains(&kind.as_str()));
         let (value, confidence) = match (any("ai-generated-true"), any("ai-generated-false")) {
             (true, _) => (true, 0.95),
             (false, true) => (false, 0.95),

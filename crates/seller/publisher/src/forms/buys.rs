@@ -270,9 +270,10 @@ impl UpdateMediaBuy {
 impl KeywordTarget {
     /// Returns true when a stored keyword (`core/targeting.json`) has the same text and match type;
     /// bids are not compared.
-    pub(crate) fn is(&self, kept: &Value) -> bool {
-        Self::read(kept)
-            .is_some_and(|kept| kept.keyword == self.keyword && kept.match_type == self.match_type)
+    pub(crate) fn is(&self, known: &Value) -> bool {
+        Self::read(known).is_some_and(|known| {
+            known.keyword == self.keyword && known.match_type == self.match_type
+        })
     }
 }
 

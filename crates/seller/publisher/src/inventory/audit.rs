@@ -121,10 +121,10 @@ pub fn repair(
         if counted.holds(is_sandbox) == expected.holds(is_sandbox) {
             continue;
         }
-        for mut kept in all::<PoolMonth>(tx)? {
-            if kept.thing.is_sandbox == is_sandbox && !kept.thing.holds.is_empty() {
-                kept.thing.holds.clear();
-                tx.change(&mut kept, now)?;
+        for mut stored in all::<PoolMonth>(tx)? {
+            if stored.thing.is_sandbox == is_sandbox && !stored.thing.holds.is_empty() {
+                stored.thing.holds.clear();
+                tx.change(&mut stored, now)?;
             }
         }
         for (holder, held) in expected.holds(is_sandbox) {
@@ -138,11 +138,11 @@ impl Books {
     /// Reads the books as they are.
     fn read(reader: &dyn StoreRead, now: Timestamp) -> Result<Self, InternalError> {
         let mut books = Self::default();
-        for kept in all::<InventoryBooking>(reader)? {
-            books.bookings.insert(kept.record.id, kept.thing);
+        for stored in all::<InventoryBooking>(reader)? {
+            books.bookings.insert(stored.record.id, stored.thing);
         }
-        for kept in all::<PoolMonth>(reader)? {
-            let month = kept.thing;
+        for stored in all::<PoolMonth>(reader)? {
+            let month = stored.thing;
             for (day, units) in &month.booked {
                 books.booked_mut(month.is_sandbox).insert(PoolDay::new(&month.pool, *day), *units);
             }
@@ -172,24 +172,24 @@ impl Books {
         let mut accounts = KnownAccounts { reader, known: BTreeMap::new() };
         let context =
             |is_sandbox| InventoryContext::new(&publisher.profile, &offer, is_sandbox, now);
-        for kept in all::<MediaBuy>(reader)? {
-            let is_sandbox = accounts.is_sandbox(&kept.record)?;
-            books.add_buy(&context(is_sandbox), &kept.thing, counted);
+        for stored in all::<MediaBuy>(reader)? {
+            let is_sandbox = accounts.is_sandbox(&stored.record)?;
+            books.add_buy(&context(is_sandbox), &stored.thing, counted);
         }
-        for kept in all::<SubmittedTask>(reader)? {
-            if let Some(draft) = kept.thing.draft.as_ref().filter(|_| kept.thing.is_open()) {
-                let is_sandbox = accounts.is_sandbox(&kept.record)?;
+        for stored in all::<SubmittedTask>(reader)? {
+            if let Some(draft) = stored.thing.draft.as_ref().filter(|_| stored.thing.is_open()) {
+                let is_sandbox = accounts.is_sandbox(&stored.record)?;
                 books.add_buy(&context(is_sandbox), draft, counted);
             }
         }
         let committed = proposal::ProposalStatus::Committed;
-        for kept in all::<Proposal>(reader)? {
-            let proposal = &kept.thing;
+        for stored in all::<Proposal>(reader)? {
+            let proposal = &stored.thing;
             let is_held = proposal.status == committed
                 && proposal.bought_as.is_none()
                 && !proposal.is_expired(now);
             if is_held {
-                let account = accounts.find(&kept.record)?;
+                let account = accounts.find(&stored.record)?;
                 let is_sandbox = account.is_some_and(|account| account.sandbox);
                 books.add_hold(&context(is_sandbox), proposal, account);
             }
@@ -197,6 +197,7 @@ impl Books {
         Ok(books)
     }
 
+    /// Adds what a media buy should have booked.
     fn add_buy(&mut self, context: &InventoryContext<'_>, buy: &MediaBuy, counted: &Self) {
         let known = counted.bookings.get(&buy.media_buy_id);
         let packages = context.packages_of(buy, known);
@@ -212,6 +213,7 @@ impl Books {
         self.bookings.insert(buy.media_buy_id.clone(), booking);
     }
 
+    /// Adds what a committed proposal should hold.
     fn add_hold(
         &mut self,
         context: &InventoryContext<'_>,
@@ -254,6 +256,7 @@ impl Books {
         sums
     }
 
+    /// Returns the differences between these books and the expected ones.
     fn differences(&self, expected: &Self) -> Vec<BookDifference> {
         let mut differences = Vec::new();
         let holders: BTreeSet<&String> =
@@ -309,7 +312,7 @@ impl KnownAccounts<'_> {
     fn find(&mut self, record: &EntityRecord) -> Result<Option<&Account>, InternalError> {
         let Some(id) = &record.account else { return Ok(None) };
         if !self.known.contains_key(id) {
-            let found = self.reader.find::<Account>(id)?.map(|kept| kept.thing);
+            let found = self.reader.find::<Account>(id)?.map(|stored| stored.thing);
             self.known.insert(id.clone(), found);
         }
         Ok(self.known.get(id).and_then(Option::as_ref))

@@ -107,7 +107,7 @@ impl PoolsLeft {
             .flat_map(|pool| months.iter().map(|day| month_id(pool, *day, context.is_sandbox)));
         let found: Vec<Stored<PoolMonth>> = reader.find_many(&ids.collect())?;
         let found: BTreeMap<String, PoolMonth> =
-            found.into_iter().map(|kept| (kept.record.id, kept.thing)).collect();
+            found.into_iter().map(|stored| (stored.record.id, stored.thing)).collect();
         for hold in found.values().flat_map(|month| &month.holds) {
             has_come(hold.expires_at);
         }

@@ -33,9 +33,10 @@ pub(super) fn replace(
     for (key, places) in by_month {
         change_month(tx, &key, is_sandbox, now, |month| {
             for place in places {
-                let gone = old.get(place).copied().unwrap_or_default();
-                let come = new.get(place).copied().unwrap_or_default();
-                let sum = month.booked_on(place.day).saturating_sub(gone).saturating_add(come);
+                let old_count = old.get(place).copied().unwrap_or_default();
+                let new_count = new.get(place).copied().unwrap_or_default();
+                let sum =
+                    month.booked_on(place.day).saturating_sub(old_count).saturating_add(new_count);
                 set(&mut month.booked, place, sum);
             }
         })?;
@@ -55,9 +56,9 @@ pub(super) fn keep(
     now: Timestamp,
 ) -> Result<(), InternalError> {
     match tx.find::<InventoryBooking>(holder)? {
-        Some(mut kept) => {
-            kept.thing = booking.clone();
-            tx.change(&mut kept, now)
+        Some(mut stored) => {
+            stored.thing = booking.clone();
+            tx.change(&mut stored, now)
         }
         None => {
             let state = if booking.is_sandbox { "sandbox" } else { "live" };
@@ -100,12 +101,12 @@ pub(super) fn release_holds(
 ) -> Result<(), InternalError> {
     for pool in pools {
         for day in each_month(flight.first, flight.last) {
-            let Some(mut kept) = tx.find::<PoolMonth>(&month_id(pool, day, is_sandbox))? else {
+            let Some(mut stored) = tx.find::<PoolMonth>(&month_id(pool, day, is_sandbox))? else {
                 continue;
             };
-            if kept.thing.holds.iter().any(|known| known.holder == holder) {
-                kept.thing.holds.retain(|known| known.holder != holder && known.expires_at > now);
-                tx.change(&mut kept, now)?;
+            if stored.thing.holds.iter().any(|known| known.holder == holder) {
+                stored.thing.holds.retain(|known| known.holder != holder && known.expires_at > now);
+                tx.change(&mut stored, now)?;
             }
         }
     }
@@ -133,10 +134,10 @@ pub(super) fn change_month(
 ) -> Result<(), InternalError> {
     let MonthKey(place) = key;
     let id = month_id(&place.pool, place.day, is_sandbox);
-    if let Some(mut kept) = tx.find::<PoolMonth>(&id)? {
-        kept.thing.holds.retain(|hold| hold.expires_at > now);
-        change(&mut kept.thing);
-        return tx.change(&mut kept, now);
+    if let Some(mut stored) = tx.find::<PoolMonth>(&id)? {
+        stored.thing.holds.retain(|hold| hold.expires_at > now);
+        change(&mut stored.thing);
+        return tx.change(&mut stored, now);
     }
     let mut month = PoolMonth { pool: place.pool.clone(), is_sandbox, ..PoolMonth::default() };
     change(&mut month);

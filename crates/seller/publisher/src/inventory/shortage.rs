@@ -52,7 +52,7 @@ pub(super) fn find(
         return Ok(problems);
     }
     let known = match holder {
-        Some(buy) => reader.find::<InventoryBooking>(&buy.media_buy_id)?.map(|kept| kept.thing),
+        Some(buy) => reader.find::<InventoryBooking>(&buy.media_buy_id)?.map(|stored| stored.thing),
         None => None,
     };
     let own = known.as_ref().map(InventoryBooking::days).unwrap_or_default();
@@ -123,7 +123,7 @@ fn months_of(
         }
     }
     let found: Vec<Stored<PoolMonth>> = reader.find_many(&ids)?;
-    Ok(found.into_iter().map(|kept| (kept.record.id, kept.thing)).collect())
+    Ok(found.into_iter().map(|stored| (stored.record.id, stored.thing)).collect())
 }
 
 /// Creates the refusal of a package. It says how much is left, and not whose the rest is.

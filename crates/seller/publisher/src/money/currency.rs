@@ -156,7 +156,7 @@ fn currency_before(before: &str, preferred: Option<&str>) -> Option<&'static str
     let before = before.trim_end();
     let signed = SIGNS.iter().find(|(sign, _)| before.ends_with(sign));
     if let Some((_, currencies)) = signed {
-        return meant(currencies, preferred);
+        return pick_currency(currencies, preferred);
     }
     let word = before.rsplit(|letter: char| !letter.is_ascii_alphabetic()).next()?;
     known_code(word, preferred)
@@ -170,13 +170,17 @@ fn currency_after(after: &str, preferred: Option<&str>) -> Option<&'static str> 
         // A sign that another number follows belongs to that number.
         let rest = after.get(sign.len()..).unwrap_or_default().trim_start();
         let is_free = !rest.starts_with(|next: char| next.is_ascii_digit());
-        return is_free.then(|| meant(currencies, preferred)).flatten();
+        return is_free.then(|| pick_currency(currencies, preferred)).flatten();
     }
     let word = after.split(|letter: char| !letter.is_ascii_alphabetic()).next()?;
     known_code(word, preferred)
 }
 
-fn meant(currencies: &'static [&'static str], preferred: Option<&str>) -> Option<&'static str> {
+/// Returns the preferred one of the currencies that share a sign, otherwise the first.
+fn pick_currency(
+    currencies: &'static [&'static str],
+    preferred: Option<&str>,
+) -> Option<&'static str> {
     let wanted = currencies.iter().find(|one| Some(**one) == preferred);
     wanted.or_else(|| currencies.first()).copied()
 }

@@ -113,6 +113,7 @@ const fn unexpected(wanted: WantedState, state: RemoteState) -> Option<&'static 
     }
 }
 
+/// Compares the line items of an order with those that were sold, and adds the differences.
 fn line_items(
     wanted: &WantedOrder,
     remote: &RemoteOrder,
@@ -142,8 +143,8 @@ fn line_items(
         };
         matched.insert(view.object.id.clone());
         if let Some(known) = known.filter(|known| known.id != view.object.id) {
-            let there = Some(view.object.id.0.clone());
-            found.push(of_item(DifferenceKind::ChangedId, known.id.0.clone(), there));
+            let actual = Some(view.object.id.0.clone());
+            found.push(of_item(DifferenceKind::ChangedId, known.id.0.clone(), actual));
         }
         if let Some(state) = view.object.state {
             let is_over = matches!(state, RemoteState::Canceled | RemoteState::Completed);
@@ -157,8 +158,8 @@ fn line_items(
                 (true | false, _) => None,
             };
             if let Some(expected) = expected {
-                let there = Some(state.name().to_owned());
-                found.push(of_item(DifferenceKind::State, expected.to_owned(), there));
+                let actual = Some(state.name().to_owned());
+                found.push(of_item(DifferenceKind::State, expected.to_owned(), actual));
             }
         }
         if item.is_canceled {

@@ -114,10 +114,10 @@ impl RemoteOrder {
             }
             let sent = &mut item.sent;
             let start = other_second(view.start_time, sent.start_time);
-            is_other |= adopt(&mut sent.start_time, start);
+            is_other |= update(&mut sent.start_time, start);
             let end = other_second(view.end_time, sent.end_time);
-            is_other |= adopt(&mut sent.end_time, end);
-            is_other |= adopt(&mut sent.budget, view.budget);
+            is_other |= update(&mut sent.end_time, end);
+            is_other |= update(&mut sent.budget, view.budget);
             if let Some(shown) = &view.creatives {
                 let before = item.creatives.len();
                 let is_there =
@@ -139,7 +139,7 @@ pub(super) fn other_second(seen: Option<Timestamp>, sent: Timestamp) -> Option<T
 }
 
 /// Sets what is there in place of what was sent. Returns true if it differs.
-fn adopt<T: PartialEq>(sent: &mut T, seen: Option<T>) -> bool {
+fn update<T: PartialEq>(sent: &mut T, seen: Option<T>) -> bool {
     match seen {
         Some(seen) if seen != *sent => {
             *sent = seen;

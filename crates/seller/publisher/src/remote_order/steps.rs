@@ -137,8 +137,8 @@ fn creatives(
         let creative = id.clone();
         steps.push(RemoteStep::Associate { package_id: package_id.clone(), creative });
     }
-    let gone = known.into_iter().flat_map(|known| known.creatives.difference(&item.creatives));
-    steps.extend(gone.map(|creative| RemoteStep::Dissociate {
+    let removed = known.into_iter().flat_map(|known| known.creatives.difference(&item.creatives));
+    steps.extend(removed.map(|creative| RemoteStep::Dissociate {
         package_id: package_id.clone(),
         creative: creative.clone(),
     }));

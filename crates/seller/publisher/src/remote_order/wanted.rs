@@ -230,7 +230,8 @@ pub(super) fn wanted(
         let mut shown = BTreeSet::new();
         for assigned in &package.creative_assignments {
             let known = library.iter().find(|creative| assigned.is(&creative.thing.creative_id));
-            let known = known.filter(|kept| kept.thing.status_at(now) == CreativeStatus::Approved);
+            let known =
+                known.filter(|stored| stored.thing.status_at(now) == CreativeStatus::Approved);
             let Some(known) = known else { continue };
             match creative(known, terms) {
                 Some(spec) => {
@@ -263,6 +264,7 @@ pub(super) fn wanted(
     }
 }
 
+/// Translates a package into the specification of a line item.
 fn line_item(
     buy: &MediaBuy,
     package: &Package,
@@ -321,8 +323,8 @@ fn goal(pricing: LineItemPricing, budget: MoneyAmount, rate: MoneyAmount) -> Opt
 }
 
 /// Returns a creative as it is to be made; `None` when it has nothing that an ad server can deliver.
-fn creative(kept: &Stored<Creative>, terms: &OrderTerms) -> Option<CreativeSpec> {
-    let creative = &kept.thing;
+fn creative(stored: &Stored<Creative>, terms: &OrderTerms) -> Option<CreativeSpec> {
+    let creative = &stored.thing;
     let placed = creative.given.placed("");
     let content = placed.iter().find_map(|one| {
         let url = || one.asset.url.clone();
@@ -358,7 +360,7 @@ fn creative(kept: &Stored<Creative>, terms: &OrderTerms) -> Option<CreativeSpec>
     let of_catalogue = || terms.format_sizes.get(creative.format()).copied();
     let of_asset = || placed.iter().find_map(|one| size(one.asset.width, one.asset.height));
     Some(CreativeSpec {
-        external_id: creative.external_id(&kept.record),
+        external_id: creative.external_id(&stored.record),
         name: short(if creative.name().is_empty() {
             &creative.creative_id
         } else {

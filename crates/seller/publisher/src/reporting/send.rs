@@ -32,10 +32,10 @@ const TASK_TYPE: &str = "media_buy_delivery";
 pub(crate) const ALWAYS: [&str; 2] = ["impressions", "spend"];
 
 /// Time after the end for which the last report waits for delivery that is not known yet.
-const AWAITED: SignedDuration = SignedDuration::from_hours(7 * 24);
+const MAX_WAIT_FOR_DELIVERY: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Maximum number of reports of one media buy that are queued in one transaction.
-const AT_ONCE: usize = 50;
+const MAX_REPORTS_PER_TRANSACTION: usize = 50;
 
 /// Maximum number of media buys whose reports are looked at in one round.
 const ONE_ROUND: usize = 500;
@@ -232,7 +232,7 @@ impl ReportSource<'_> {
     /// reporting or a window is unknown.
     fn is_awaited(&self, reports: &ReportSubscription, now: Timestamp) -> bool {
         let is_unknown = reports.told.values().any(|told| told == UNKNOWN);
-        let ends = self.end.checked_add(AWAITED).unwrap_or(Timestamp::MAX);
+        let ends = self.end.checked_add(MAX_WAIT_FOR_DELIVERY).unwrap_or(Timestamp::MAX);
         // The order of a canceled media buy is asked about until the end that it had.
         let is_reported = self.report_due_at().is_some();
         now < ends && (is_reported || is_unknown || self.is_pushed_and_open())
@@ -249,7 +249,7 @@ impl ReportSource<'_> {
 
 impl ReportSender<'_> {
     /// Queues what is due for a media buy.
-    pub(crate) fn tell(&self, id: &str) -> Result<(), InternalError> {
+    pub(crate) fn queue_reports(&self, id: &str) -> Result<(), InternalError> {
         let Some(mut reports) = self.tx.find::<ReportSubscription>(id)? else { return Ok(()) };
         // Another process may have done it since it was listed.
         if reports.thing.due_at.is_none_or(|due| due > self.now) {
@@ -270,20 +270,20 @@ impl ReportSender<'_> {
         let canceled_at = buy.thing.cancellation.as_ref().map(|canceled| canceled.canceled_at);
         let account = Account::find_for(&buy.record, self.tx)?;
         let delivery = self.tx.find::<BuyDelivery>(id)?;
-        let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
+        let delivery = delivery.map(|stored| stored.thing).unwrap_or_default();
         let source = ReportSource {
             buy,
             reporting,
             cadence,
             has_final: delivery.has_final(),
             delivery,
-            order: self.tx.find::<RemoteOrder>(id)?.map(|kept| kept.thing),
+            order: self.tx.find::<RemoteOrder>(id)?.map(|stored| stored.thing),
             is_sandbox: account.is_some_and(|account| account.thing.sandbox),
             end: canceled_at.unwrap_or(buy.thing.end_time),
             zone: self.publisher.profile.catalogue.inventory.time_zone.clone(),
         };
         let delivered = source.delivered();
-        let mut room = AT_ONCE;
+        let mut room = MAX_REPORTS_PER_TRANSACTION;
         self.correct(&source, &delivered, &mut reports.thing, &mut room)?;
         // After the last report there are corrections alone.
         if !reports.thing.ended {
@@ -351,9 +351,9 @@ impl ReportSender<'_> {
             *room -= 1;
             let of_window = delivered.reports_in(window);
             let is_known = source.is_known(window, of_window);
-            let told = if is_known { digest(of_window) } else { UNKNOWN.to_owned() };
+            let digest = if is_known { digest(of_window) } else { UNKNOWN.to_owned() };
             let figures = source.figures(of_window, window);
-            reports.told.insert(window.start.to_string(), told);
+            reports.told.insert(window.start.to_string(), digest);
             reports.next_window = Some(window.end);
             let kind = if is_known { ReportKind::Scheduled } else { ReportKind::Delayed };
             self.queue(source, reports, DueReport { kind, period: window, figures })?;

@@ -69,7 +69,7 @@ pub fn list(view: StaffView<'_>, filter: &InventoryFilter) -> Result<Vec<Value>,
     }
     let found: Vec<Stored<PoolMonth>> = reader.find_many(&ids)?;
     let months: BTreeMap<String, PoolMonth> =
-        found.into_iter().map(|kept| (kept.record.id, kept.thing)).collect();
+        found.into_iter().map(|stored| (stored.record.id, stored.thing)).collect();
     let mut rows = Vec::new();
     for product in products {
         let Some(pool) = product.pool() else { continue };
@@ -79,12 +79,12 @@ pub fn list(view: StaffView<'_>, filter: &InventoryFilter) -> Result<Vec<Value>,
             let booked = month.map_or(0, |month| month.booked_on(day));
             let held = month.map_or(0, |month| month.held_on(day, None, now));
             let delivered = month.and_then(|month| month.delivered.get(&day).copied());
-            let there = capacity.on(day);
-            let left = there.saturating_sub(booked).saturating_sub(held);
-            let oversold = booked.saturating_add(held).saturating_sub(there);
+            let total = capacity.on(day);
+            let left = total.saturating_sub(booked).saturating_sub(held);
+            let oversold = booked.saturating_add(held).saturating_sub(total);
             rows.push(json!({
                 "publisher": publisher.profile.id, "product": product.id(), "pool": pool,
-                "unit": capacity.unit(), "date": day, "capacity": there, "booked": booked,
+                "unit": capacity.unit(), "date": day, "capacity": total, "booked": booked,
                 "held": held, "left": left, "oversold": oversold, "delivered": delivered,
                 "sandbox": filter.is_sandbox,
             }));

@@ -267,54 +267,54 @@ pub fn list(
     let now = view.now;
     let walk = Walk { view, subject, filter, page };
     let listing = match subject {
-        Subject::Buys => walk.over(|kept: &Stored<MediaBuy>| {
-            let buy = &kept.thing;
+        Subject::Buys => walk.over(|stored: &Stored<MediaBuy>| {
+            let buy = &stored.thing;
             let is_wanted = filter.has_state(buy.status_at(now).name())
                 && filter.has_product(row::products(buy));
-            Ok(vec![if is_wanted { Some(row::buy(&view, kept)?) } else { None }])
+            Ok(vec![if is_wanted { Some(row::buy(&view, stored)?) } else { None }])
         }),
-        Subject::Packages => walk.over(|kept: &Stored<MediaBuy>| {
-            let delivery = row::delivered(&view, kept)?;
-            let paces = pace::of_packages(&view, kept, &delivery)?;
-            let packages = kept.thing.packages.iter().zip(paces).map(|(package, pace)| {
+        Subject::Packages => walk.over(|stored: &Stored<MediaBuy>| {
+            let delivery = row::delivered(&view, stored)?;
+            let paces = pace::of_packages(&view, stored, &delivery)?;
+            let packages = stored.thing.packages.iter().zip(paces).map(|(package, pace)| {
                 let is_wanted = filter
-                    .has_state(row::package_state(&kept.thing, package, now).name())
+                    .has_state(row::package_state(&stored.thing, package, now).name())
                     && filter.has_product(std::iter::once(package.product_id.as_str()));
-                is_wanted.then(|| row::paced(row::package(&view, kept, package), pace))
+                is_wanted.then(|| row::paced(row::package(&view, stored, package), pace))
             });
             Ok(packages.collect())
         }),
-        Subject::Creatives => walk.over(|kept: &Stored<Creative>| {
-            let is_wanted = filter.has_state(kept.thing.status_at(now).name());
-            Ok(vec![is_wanted.then(|| row::creative(&view, kept))])
+        Subject::Creatives => walk.over(|stored: &Stored<Creative>| {
+            let is_wanted = filter.has_state(stored.thing.status_at(now).name());
+            Ok(vec![is_wanted.then(|| row::creative(&view, stored))])
         }),
-        Subject::Proposals => walk.over(|kept: &Stored<Proposal>| {
-            let proposal = &kept.thing;
+        Subject::Proposals => walk.over(|stored: &Stored<Proposal>| {
+            let proposal = &stored.thing;
             let products = proposal.allocations.iter().map(|part| part.product_id.as_str());
             let is_wanted =
                 filter.has_state(proposal.state_at(now).name()) && filter.has_product(products);
-            Ok(vec![is_wanted.then(|| row::proposal(&view, kept))])
+            Ok(vec![is_wanted.then(|| row::proposal(&view, stored))])
         }),
-        Subject::Accounts => walk.over(|kept: &Stored<Account>| {
-            let is_wanted = filter.has_state(kept.thing.status.name());
-            Ok(vec![is_wanted.then(|| row::account(&view, kept))])
+        Subject::Accounts => walk.over(|stored: &Stored<Account>| {
+            let is_wanted = filter.has_state(stored.thing.status.name());
+            Ok(vec![is_wanted.then(|| row::account(&view, stored))])
         }),
-        Subject::Tasks => walk.over(|kept: &Stored<SubmittedTask>| {
-            if !filter.has_state(kept.thing.status.name()) {
+        Subject::Tasks => walk.over(|stored: &Stored<SubmittedTask>| {
+            if !filter.has_state(stored.thing.status.name()) {
                 return Ok(vec![None]);
             }
-            let asked = row::asked(&view, &kept.thing)?;
+            let asked = row::asked(&view, &stored.thing)?;
             let is_wanted = filter.has_product(asked.iter().flat_map(row::products));
-            Ok(vec![is_wanted.then(|| row::task(&view, kept, asked.as_ref()))])
+            Ok(vec![is_wanted.then(|| row::task(&view, stored, asked.as_ref()))])
         }),
-        Subject::Delivery => walk.over(|kept: &Stored<MediaBuy>| {
-            let buy = &kept.thing;
+        Subject::Delivery => walk.over(|stored: &Stored<MediaBuy>| {
+            let buy = &stored.thing;
             let period = filter.period();
             let is_wanted = filter.has_state(buy.status_at(now).name())
                 && filter.has_product(row::products(buy))
                 && buy.start_time < period.end
                 && buy.end_time > period.start;
-            Ok(vec![if is_wanted { Some(row::delivery(&view, kept, period)?) } else { None }])
+            Ok(vec![if is_wanted { Some(row::delivery(&view, stored, period)?) } else { None }])
         }),
     };
     Ok(listing?)
@@ -341,20 +341,20 @@ impl Walk<'_> {
         let mut looked_at = 0;
         loop {
             let slice = self.view.reader.page::<T>(&query, self.view.now)?;
-            for kept in &slice {
-                if self.is_by_creation() && self.filter.is_before_all(kept.record.created_at) {
+            for stored in &slice {
+                if self.is_by_creation() && self.filter.is_before_all(stored.record.created_at) {
                     return Ok(listing);
                 }
-                if !self.is_of_period(&kept.record) {
+                if !self.is_of_period(&stored.record) {
                     continue;
                 }
-                if !self.take(Cursor::from_record(&kept.record), rows(kept)?, &mut listing) {
+                if !self.take(Cursor::from_record(&stored.record), rows(stored)?, &mut listing) {
                     return Ok(listing);
                 }
             }
             // Records of the first moment that precede the page do not count, so that each page makes
             // progress.
-            looked_at += slice.iter().filter(|kept| self.is_of_page(&kept.record)).count();
+            looked_at += slice.iter().filter(|stored| self.is_of_page(&stored.record)).count();
             if slice.len() < query.limit {
                 return Ok(listing);
             }
@@ -362,7 +362,7 @@ impl Walk<'_> {
                 listing.next = slice.last().map(|last| Cursor::from_record(&last.record));
                 return Ok(listing);
             }
-            query.continue_behind(slice.iter().map(|kept| &kept.record));
+            query.continue_behind(slice.iter().map(|stored| &stored.record));
         }
     }
 

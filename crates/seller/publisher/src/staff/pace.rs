@@ -66,20 +66,20 @@ impl DeliveryPace {
 /// Returns the pace of a media buy: that of all packages.
 pub(super) fn of_buy(
     view: &StaffView<'_>,
-    kept: &Stored<MediaBuy>,
+    stored: &Stored<MediaBuy>,
     delivery: &BuyDelivery,
 ) -> Result<DeliveryPace, InternalError> {
-    let paces = of_packages(view, kept, delivery)?;
+    let paces = of_packages(view, stored, delivery)?;
     Ok(paces.into_iter().reduce(DeliveryPace::and).unwrap_or_default())
 }
 
 /// Returns the paces of the packages of a media buy, in their order.
 pub(super) fn of_packages(
     view: &StaffView<'_>,
-    kept: &Stored<MediaBuy>,
+    stored: &Stored<MediaBuy>,
     delivery: &BuyDelivery,
 ) -> Result<Vec<DeliveryPace>, InternalError> {
-    let buy = &kept.thing;
+    let buy = &stored.thing;
     let zone = &view.publisher.profile.catalogue.inventory.time_zone;
     let day_of = |moment: Timestamp| moment.to_zoned(zone.clone()).date();
     let today = day_of(view.now);
@@ -87,7 +87,8 @@ pub(super) fn of_packages(
     let finished = Period { start: Timestamp::MIN, end: begins };
     let reports: Vec<&DeliveryReport> = delivery.within(finished).collect();
     let shares = report::shares(buy, &reports);
-    let booking = view.reader.find::<InventoryBooking>(&kept.record.id)?.map(|kept| kept.thing);
+    let booking =
+        view.reader.find::<InventoryBooking>(&stored.record.id)?.map(|stored| stored.thing);
     let mut paces = Vec::new();
     for (package, share) in buy.packages.iter().zip(&shares) {
         let booked = booking.iter().flat_map(|booking| &booking.packages);

@@ -42,7 +42,7 @@ pub(super) fn delivered(
     buy: &Stored<MediaBuy>,
 ) -> Result<BuyDelivery, InternalError> {
     let delivery = view.reader.find::<BuyDelivery>(&buy.record.id)?;
-    Ok(delivery.map(|kept| kept.thing).unwrap_or_default())
+    Ok(delivery.map(|stored| stored.thing).unwrap_or_default())
 }
 
 /// Returns the media buy that a task requested, as it was requested. Tasks decided before the request was
@@ -55,14 +55,14 @@ pub(super) fn asked(
         return Ok(Some(asked.clone()));
     }
     match &task.subject {
-        Some(id) => Ok(view.reader.find::<MediaBuy>(id)?.map(|kept| kept.thing)),
+        Some(id) => Ok(view.reader.find::<MediaBuy>(id)?.map(|stored| stored.thing)),
         None => Ok(None),
     }
 }
 
 /// Returns the row of a media buy.
-pub(super) fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
-    let buy = &kept.thing;
+pub(super) fn buy(view: &StaffView<'_>, stored: &Stored<MediaBuy>) -> Result<Value, InternalError> {
+    let buy = &stored.thing;
     let now = view.now;
     let packages = buy.packages.iter().map(|package| {
         json!({
@@ -72,83 +72,83 @@ pub(super) fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value
     });
     Ok(json!({
         "publisher": view.publisher.profile.id, "id": buy.media_buy_id,
-        "state": buy.status_at(now), "paused": buy.paused, "account": kept.record.account,
-        "agent": agent(&kept.record.owner), "products": products(buy).collect::<BTreeSet<_>>(),
+        "state": buy.status_at(now), "paused": buy.paused, "account": stored.record.account,
+        "agent": agent(&stored.record.owner), "products": products(buy).collect::<BTreeSet<_>>(),
         "currency": buy.currency, "budget": buy.total_budget,
-        "spent": delivered(view, kept)?.spent(), "start_time": buy.start_time,
+        "spent": delivered(view, stored)?.spent(), "start_time": buy.start_time,
         "end_time": buy.end_time, "packages": packages.collect::<Vec<_>>(),
         "proposal": buy.proposal_id, "task": buy.task_id, "confirmed_at": buy.confirmed_at,
-        "revision": kept.record.revision, "created_at": kept.record.created_at,
-        "updated_at": kept.record.updated_at,
+        "revision": stored.record.revision, "created_at": stored.record.created_at,
+        "updated_at": stored.record.updated_at,
     }))
 }
 
 /// Returns the row of a package.
-pub(super) fn package(view: &StaffView<'_>, kept: &Stored<MediaBuy>, package: &Package) -> Value {
-    let buy = &kept.thing;
+pub(super) fn package(view: &StaffView<'_>, stored: &Stored<MediaBuy>, package: &Package) -> Value {
+    let buy = &stored.thing;
     let creatives = package.creative_assignments.iter();
     let creatives = creatives.filter_map(|assigned| assigned.creative_id.as_ref());
     json!({
         "publisher": view.publisher.profile.id, "id": package.package_id,
         "buy": buy.media_buy_id, "state": package_state(buy, package, view.now),
-        "account": kept.record.account, "agent": agent(&kept.record.owner),
+        "account": stored.record.account, "agent": agent(&stored.record.owner),
         "product": package.product_id, "pricing_option": package.pricing_option_id,
         "currency": buy.currency, "budget": package.budget,
         "start_time": package.start_time.unwrap_or(buy.start_time),
         "end_time": package.end_time.unwrap_or(buy.end_time), "paused": package.paused,
         "creatives": creatives.collect::<Vec<_>>(), "targeting": package.shown.targeting_overlay,
-        "created_at": kept.record.created_at, "updated_at": kept.record.updated_at,
+        "created_at": stored.record.created_at, "updated_at": stored.record.updated_at,
     })
 }
 
 /// Returns the row of a creative.
-pub(super) fn creative(view: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
-    let creative = &kept.thing;
+pub(super) fn creative(view: &StaffView<'_>, stored: &Stored<Creative>) -> Value {
+    let creative = &stored.thing;
     let format = creative.given.format_id.as_ref().and_then(|format| format.id.as_ref());
     json!({
         "publisher": view.publisher.profile.id, "id": creative.creative_id,
-        "state": creative.status_at(view.now), "account": kept.record.account,
-        "agent": agent(&kept.record.owner), "name": creative.name(),
+        "state": creative.status_at(view.now), "account": stored.record.account,
+        "agent": agent(&stored.record.owner), "name": creative.name(),
         "format": format.or(creative.given.format_kind.as_ref()),
         "reason": creative.rejection_reason, "review_ends_at": creative.review_ends_at,
-        "created_at": kept.record.created_at, "updated_at": kept.record.updated_at,
+        "created_at": stored.record.created_at, "updated_at": stored.record.updated_at,
     })
 }
 
 /// Returns the row of a proposal.
-pub(super) fn proposal(view: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
-    let proposal = &kept.thing;
+pub(super) fn proposal(view: &StaffView<'_>, stored: &Stored<Proposal>) -> Value {
+    let proposal = &stored.thing;
     let products = proposal.allocations.iter().map(|part| &part.product_id);
     json!({
         "publisher": view.publisher.profile.id, "id": proposal.proposal_id,
-        "state": proposal.state_at(view.now), "account": kept.record.account,
-        "agent": agent(&kept.record.owner), "name": proposal.name,
+        "state": proposal.state_at(view.now), "account": stored.record.account,
+        "agent": agent(&stored.record.owner), "name": proposal.name,
         "products": products.collect::<Vec<_>>(), "currency": proposal.envelope.currency,
         "budget": proposal.envelope.budget, "expires_at": proposal.expires_at,
-        "media_buy": proposal.bought_as, "created_at": kept.record.created_at,
-        "updated_at": kept.record.updated_at,
+        "media_buy": proposal.bought_as, "created_at": stored.record.created_at,
+        "updated_at": stored.record.updated_at,
     })
 }
 
 /// Returns the row of an account.
-pub(super) fn account(view: &StaffView<'_>, kept: &Stored<Account>) -> Value {
-    let account = &kept.thing;
+pub(super) fn account(view: &StaffView<'_>, stored: &Stored<Account>) -> Value {
+    let account = &stored.thing;
     json!({
         "publisher": view.publisher.profile.id, "id": account.account_id,
-        "state": account.status, "agent": agent(&kept.record.owner), "name": account.name,
+        "state": account.status, "agent": agent(&stored.record.owner), "name": account.name,
         "brand": account.brand, "operator": account.operator, "billing": account.billing,
-        "sandbox": account.sandbox, "created_at": kept.record.created_at,
-        "updated_at": kept.record.updated_at,
+        "sandbox": account.sandbox, "created_at": stored.record.created_at,
+        "updated_at": stored.record.updated_at,
     })
 }
 
 /// Returns the row of a task, with the requested media buy.
 pub(super) fn task(
     view: &StaffView<'_>,
-    kept: &Stored<SubmittedTask>,
+    stored: &Stored<SubmittedTask>,
     asked: Option<&MediaBuy>,
 ) -> Value {
-    let task = &kept.thing;
+    let task = &stored.thing;
     let decided = task.decided.as_ref();
     let is_open = task.is_open() && task.draft.is_some();
     let waits_for = match (is_open, task.due_at) {
@@ -158,7 +158,7 @@ pub(super) fn task(
     };
     json!({
         "publisher": view.publisher.profile.id, "id": task.task_id, "state": task.status,
-        "account": kept.record.account, "agent": agent(&kept.record.owner),
+        "account": stored.record.account, "agent": agent(&stored.record.owner),
         "asked_by": task.asked_by.as_deref().map(agent), "type": task.task_type,
         "currency": asked.map(|buy| &buy.currency), "budget": asked.map(|buy| buy.total_budget),
         "start_time": asked.map(|buy| buy.start_time), "end_time": asked.map(|buy| buy.end_time),
@@ -169,32 +169,32 @@ pub(super) fn task(
         "decider": decided.map(|decided| decided.decider),
         "decided_by": decided.and_then(|decided| decided.by.as_ref()),
         "reason": decided.and_then(|decided| decided.reason.as_ref()),
-        "media_buy": task.subject, "created_at": kept.record.created_at,
-        "updated_at": kept.record.updated_at,
+        "media_buy": task.subject, "created_at": stored.record.created_at,
+        "updated_at": stored.record.updated_at,
     })
 }
 
 /// Returns the row of a media buy's delivery in a period.
 pub(super) fn delivery(
     view: &StaffView<'_>,
-    kept: &Stored<MediaBuy>,
+    stored: &Stored<MediaBuy>,
     period: Period,
 ) -> Result<Value, InternalError> {
-    let buy = &kept.thing;
-    let delivery = delivered(view, kept)?;
+    let buy = &stored.thing;
+    let delivery = delivered(view, stored)?;
     let reports: Vec<_> = delivery.within(period).collect();
     let are_final = reports.iter().filter(|report| report.finalized_at.is_some()).count();
     let are_pushed = reports.iter().filter(|report| report.pushed_at.is_some()).count();
     let mut row = json!({
         "publisher": view.publisher.profile.id, "id": buy.media_buy_id,
-        "state": buy.status_at(view.now), "account": kept.record.account,
-        "agent": agent(&kept.record.owner), "currency": buy.currency, "budget": buy.total_budget,
+        "state": buy.status_at(view.now), "account": stored.record.account,
+        "agent": agent(&stored.record.owner), "currency": buy.currency, "budget": buy.total_budget,
         "spent": delivery.spent(), "start_time": buy.start_time, "end_time": buy.end_time,
         "reports": reports.len(), "last_report_at": reports.last().map(|report| report.at),
         "final_reports": are_final, "pushed_reports": are_pushed,
     });
     extend(&mut row, report::metrics(reports));
-    Ok(paced(row, pace::of_buy(view, kept, &delivery)?))
+    Ok(paced(row, pace::of_buy(view, stored, &delivery)?))
 }
 
 /// Returns a row with its pace.

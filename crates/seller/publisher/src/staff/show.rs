@@ -73,7 +73,7 @@ fn by_record<T: Entity>(
 ) -> Result<Stored<T>, NotShown> {
     let found = view.reader.find::<T>(id)?;
     let is_there =
-        |kept: &Stored<T>| account.is_none() || kept.record.account.as_deref() == account;
+        |stored: &Stored<T>| account.is_none() || stored.record.account.as_deref() == account;
     found.filter(is_there).ok_or(NotShown::Absent)
 }
 
@@ -94,7 +94,7 @@ fn by_chosen_id<T: Entity>(
 
 /// Returns the accounts of entities, each once.
 fn accounts<T>(found: &[Stored<T>]) -> Vec<String> {
-    let accounts = found.iter().map(|kept| kept.record.account.clone().unwrap_or_default());
+    let accounts = found.iter().map(|stored| stored.record.account.clone().unwrap_or_default());
     accounts.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -109,20 +109,21 @@ fn led_to_by<T: Entity>(
     view.reader.all(&query.led_to_by(field, id))
 }
 
-fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
-    let buy = &kept.thing;
+/// Returns a media buy with its packages and history.
+fn buy(view: &StaffView<'_>, stored: &Stored<MediaBuy>) -> Result<Value, InternalError> {
+    let buy = &stored.thing;
     let now = view.now;
-    let delivery = row::delivered(view, kept)?;
+    let delivery = row::delivered(view, stored)?;
     let reports: Vec<_> = delivery.reports.iter().collect();
     let shares = report::shares(buy, &reports);
-    let library = creatives_of(view, kept)?;
+    let library = creatives_of(view, stored)?;
     let names = product_names(view)?;
-    let paces = pace::of_packages(view, kept, &delivery)?;
+    let paces = pace::of_packages(view, stored, &delivery)?;
     let has_deals = buy.packages.iter().any(Package::is_deal);
-    let remote = if has_deals { view.reader.find::<RemoteOrder>(&kept.record.id)? } else { None };
+    let remote = if has_deals { view.reader.find::<RemoteOrder>(&stored.record.id)? } else { None };
     let remote = remote.map(|remote| remote.thing);
     let packages = buy.packages.iter().zip(&shares).zip(paces).map(|((package, share), pace)| {
-        let mut shown = row::paced(package_document(view, kept, package, &library), pace);
+        let mut shown = row::paced(package_document(view, stored, package, &library), pace);
         if let Some(members) = shown.as_object_mut() {
             members.retain(|name, _| !OF_BUY.contains(&name.as_str()));
         }
@@ -138,13 +139,13 @@ fn buy(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalE
         shown
     });
     let packages: Vec<Value> = packages.collect();
-    let account = Account::find_for(&kept.record, view.reader)?;
+    let account = Account::find_for(&stored.record, view.reader)?;
     let mut figures = report::metrics(reports.iter().copied());
     figures.insert("reports".to_owned(), reports.len().into());
     let last = reports.last().map(|report| json!(report.at));
     figures.insert("last_report_at".to_owned(), last.unwrap_or_default());
-    let history = history(view, kept)?;
-    let mut shown = row::buy(view, kept)?;
+    let history = history(view, stored)?;
+    let mut shown = row::buy(view, stored)?;
     row::extend(
         &mut shown,
         object([
@@ -198,15 +199,15 @@ fn product_names(view: &StaffView<'_>) -> Result<Map, InternalError> {
 /// Returns the creatives of a media buy's packages that are in the library.
 fn creatives_of(
     view: &StaffView<'_>,
-    kept: &Stored<MediaBuy>,
+    stored: &Stored<MediaBuy>,
 ) -> Result<Vec<Stored<Creative>>, InternalError> {
-    let assigned = kept.thing.packages.iter().flat_map(|package| &package.creative_assignments);
+    let assigned = stored.thing.packages.iter().flat_map(|package| &package.creative_assignments);
     let ids = assigned.filter_map(|assignment| assignment.creative_id.as_deref());
     let ids: BTreeSet<_> = ids.collect();
-    let account = kept.record.account.as_deref().unwrap_or_default();
+    let account = stored.record.account.as_deref().unwrap_or_default();
     let mut found = Vec::new();
     for id in ids {
-        let record = own_id(&kept.record.owner, account, id);
+        let record = own_id(&stored.record.owner, account, id);
         found.extend(view.reader.find::<Creative>(&record)?);
     }
     Ok(found)
@@ -215,12 +216,12 @@ fn creatives_of(
 /// Returns a package with its terms and the state of its creatives.
 fn package_document(
     view: &StaffView<'_>,
-    kept: &Stored<MediaBuy>,
+    stored: &Stored<MediaBuy>,
     package: &Package,
     library: &[Stored<Creative>],
 ) -> Value {
     let creatives = package.creative_assignments.iter().map(|assigned| {
-        let mut library = library.iter().map(|kept| &kept.thing);
+        let mut library = library.iter().map(|stored| &stored.thing);
         let known = library.find(|creative| assigned.is(&creative.creative_id));
         json!({
             "id": assigned.creative_id, "name": known.map(Creative::name),
@@ -229,7 +230,7 @@ fn package_document(
         })
     });
     let creatives: Vec<Value> = creatives.collect();
-    let mut shown = row::package(view, kept, package);
+    let mut shown = row::package(view, stored, package);
     row::extend(
         &mut shown,
         object([
@@ -243,15 +244,15 @@ fn package_document(
 }
 
 /// Returns the history of a media buy: request, decision and changes, oldest first.
-fn history(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Vec<Value>, InternalError> {
+fn history(view: &StaffView<'_>, stored: &Stored<MediaBuy>) -> Result<Vec<Value>, InternalError> {
     let mut history = Vec::new();
-    if let Some(task_id) = &kept.thing.task_id {
-        let record = record_id(&kept.record.owner, task_id);
+    if let Some(task_id) = &stored.thing.task_id {
+        let record = record_id(&stored.record.owner, task_id);
         if let Some(task) = view.reader.find::<SubmittedTask>(&record)? {
             history = task_history(&task);
         }
     }
-    history.extend(kept.thing.history.iter().map(|change| {
+    history.extend(stored.thing.history.iter().map(|change| {
         json!({
             "at": change.timestamp, "what": change.action, "by": change.by.as_deref().map(row::agent),
             "summary": change.summary, "revision": change.revision,
@@ -261,11 +262,11 @@ fn history(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Vec<Value>, 
 }
 
 /// Returns the request and the decision of a task, oldest first.
-fn task_history(kept: &Stored<SubmittedTask>) -> Vec<Value> {
-    let task = &kept.thing;
-    let asked_by = task.asked_by.as_deref().unwrap_or(&kept.record.owner);
+fn task_history(stored: &Stored<SubmittedTask>) -> Vec<Value> {
+    let task = &stored.thing;
+    let asked_by = task.asked_by.as_deref().unwrap_or(&stored.record.owner);
     let mut history = vec![json!({
-        "at": kept.record.created_at, "what": "asked", "by": row::agent(asked_by),
+        "at": stored.record.created_at, "what": "asked", "by": row::agent(asked_by),
         "summary": format!("{} became task {}", task.task_type, task.task_id),
     })];
     history.extend(task.approvals.iter().map(|one| {
@@ -285,6 +286,7 @@ fn task_history(kept: &Stored<SubmittedTask>) -> Vec<Value> {
     history
 }
 
+/// Returns the package with this id, with the state and history of its media buy.
 fn package(view: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
     let mut found = led_to_by::<MediaBuy>(view, account, IndexField::Package, id)?;
     let Some(only) = found.pop() else { return Err(NotShown::Absent) };
@@ -294,7 +296,7 @@ fn package(view: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Valu
         if accounts.len() > 1 {
             return Err(NotShown::SeveralAccounts(accounts));
         }
-        let buys = found.into_iter().map(|kept| kept.record.id);
+        let buys = found.into_iter().map(|stored| stored.record.id);
         return Err(NotShown::SeveralBuys(buys.collect()));
     }
     let whole = buy(view, &only)?;
@@ -323,11 +325,12 @@ fn decided_history(record: &EntityRecord, decided: Option<&LastDecision>) -> Vec
     std::iter::once(row::made(record)).chain(decided).collect()
 }
 
-fn creative(view: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
-    let creative = &kept.thing;
+/// Returns a creative with all that staff may see of it.
+fn creative(view: &StaffView<'_>, stored: &Stored<Creative>) -> Value {
+    let creative = &stored.thing;
     let packages = creative.assigned.iter();
     let packages = packages.map(|(package, at)| json!({"id": package, "assigned_at": at}));
-    let mut shown = row::creative(view, kept);
+    let mut shown = row::creative(view, stored);
     row::extend(
         &mut shown,
         object([
@@ -337,22 +340,23 @@ fn creative(view: &StaffView<'_>, kept: &Stored<Creative>) -> Value {
             ("offline_reason", creative.offline.map(|offline| json!(offline.reason))),
             ("observations", Some(creative.observations.clone().into())),
             ("verifiers", Some(json!(creative.asked))),
-            ("revision", Some(kept.record.revision.into())),
-            ("history", Some(decided_history(&kept.record, creative.decision.as_ref()).into())),
+            ("revision", Some(stored.record.revision.into())),
+            ("history", Some(decided_history(&stored.record, creative.decision.as_ref()).into())),
         ]),
     );
     shown
 }
 
-fn proposal(view: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
-    let proposal = &kept.thing;
+/// Returns a proposal with its allocations.
+fn proposal(view: &StaffView<'_>, stored: &Stored<Proposal>) -> Value {
+    let proposal = &stored.thing;
     let allocations = proposal.allocations.iter().map(|part| {
         json!({
             "product": part.product_id, "pricing_option": part.pricing_option_id,
             "percentage": part.percentage, "rationale": part.rationale,
         })
     });
-    let mut shown = row::proposal(view, kept);
+    let mut shown = row::proposal(view, stored);
     row::extend(
         &mut shown,
         object([
@@ -360,14 +364,14 @@ fn proposal(view: &StaffView<'_>, kept: &Stored<Proposal>) -> Value {
             ("allocations", Some(allocations.collect())),
             ("envelope", Some(json!(proposal.envelope))),
             ("insertion_order", proposal.io_id.clone().map(Value::from)),
-            ("history", Some(json!([row::made(&kept.record)]))),
+            ("history", Some(json!([row::made(&stored.record)]))),
         ]),
     );
     shown
 }
 
-fn account_of(view: &StaffView<'_>, kept: &Stored<Account>) -> Result<Value, InternalError> {
-    let account = &kept.thing;
+fn account_of(view: &StaffView<'_>, stored: &Stored<Account>) -> Result<Value, InternalError> {
+    let account = &stored.thing;
     let of_account = Query { account: Some(account.account_id.clone()), ..Query::default() };
     let grants = view.reader.all::<AccountGrant>(&of_account)?;
     let grants = grants.iter().map(|grant| {
@@ -380,7 +384,7 @@ fn account_of(view: &StaffView<'_>, kept: &Stored<Account>) -> Result<Value, Int
     });
     let published = account.published();
     let of_published = |name: &str| published.get(name).cloned();
-    let mut shown = row::account(view, kept);
+    let mut shown = row::account(view, stored);
     row::extend(
         &mut shown,
         object([
@@ -393,14 +397,15 @@ fn account_of(view: &StaffView<'_>, kept: &Stored<Account>) -> Result<Value, Int
             ("funds", account.funds.as_ref().map(|funds| json!(funds))),
             ("committed_today", account.day.as_ref().map(|day| json!(day))),
             ("grants", Some(grants.collect())),
-            ("history", Some(decided_history(&kept.record, account.decision.as_ref()).into())),
+            ("history", Some(decided_history(&stored.record, account.decision.as_ref()).into())),
         ]),
     );
     Ok(shown)
 }
 
-fn task(view: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, InternalError> {
-    let task = &kept.thing;
+/// Returns a task with its request and its decisions.
+fn task(view: &StaffView<'_>, stored: &Stored<SubmittedTask>) -> Result<Value, InternalError> {
+    let task = &stored.thing;
     let asked = row::asked(view, task)?;
     let names = product_names(view)?;
     let packages = asked.as_ref().map(|buy| {
@@ -422,8 +427,8 @@ fn task(view: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, Int
         // The token is removed, because its bearer can use it with the governance agent.
         members.shift_remove("governance_context");
     }
-    let mut shown = row::task(view, kept, asked.as_ref());
-    let account = Account::find_for(&kept.record, view.reader)?;
+    let mut shown = row::task(view, stored, asked.as_ref());
+    let account = Account::find_for(&stored.record, view.reader)?;
     let profile = &view.publisher.profile;
     let needs_two = task
         .draft
@@ -443,18 +448,19 @@ fn task(view: &StaffView<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, Int
             // Only the URL: the other members are the receiver's secrets.
             ("notifies", task.push.as_ref().and_then(|push| push.url.clone()).map(Value::from)),
             ("completed_at", task.completed_at.map(|at| json!(at))),
-            ("revision", Some(kept.record.revision.into())),
+            ("revision", Some(stored.record.revision.into())),
             ("approvals", (!approvals.is_empty()).then(|| approvals.into())),
             ("needs_two_approvals", needs_two.then(|| true.into())),
-            ("history", Some(task_history(kept).into())),
+            ("history", Some(task_history(stored).into())),
         ]),
     );
     Ok(shown)
 }
 
-fn delivery(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
-    let buy = &kept.thing;
-    let delivery = row::delivered(view, kept)?;
+/// Returns the delivery of a media buy by package.
+fn delivery(view: &StaffView<'_>, stored: &Stored<MediaBuy>) -> Result<Value, InternalError> {
+    let buy = &stored.thing;
+    let delivery = row::delivered(view, stored)?;
     let reports: Vec<_> = delivery.reports.iter().collect();
     let shares = report::shares(buy, &reports);
     let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
@@ -466,7 +472,7 @@ fn delivery(view: &StaffView<'_>, kept: &Stored<MediaBuy>) -> Result<Value, Inte
         shown
     });
     let all = Period { start: jiff::Timestamp::MIN, end: jiff::Timestamp::MAX };
-    let mut shown = row::delivery(view, kept, all)?;
+    let mut shown = row::delivery(view, stored, all)?;
     row::extend(
         &mut shown,
         object([

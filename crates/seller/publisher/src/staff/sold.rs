@@ -21,10 +21,10 @@ const CANCELED: &str = "canceled_by_seller";
 /// Records the approval of the first of two persons. Returns false when this approval is enough.
 pub(super) fn is_first_of_two(
     finisher: TaskFinisher<'_>,
-    kept: &mut Stored<SubmittedTask>,
+    stored: &mut Stored<SubmittedTask>,
     decision: &StaffDecision,
 ) -> Result<bool, DecisionError> {
-    let Some(draft) = &kept.thing.draft else { return Ok(false) };
+    let Some(draft) = &stored.thing.draft else { return Ok(false) };
     let profile = &finisher.publisher.profile;
     if !profile.needs_two_persons(&draft.currency, draft.total_budget) {
         return Ok(false);
@@ -34,7 +34,7 @@ pub(super) fn is_first_of_two(
                        it in the console, or name one";
         return Err(DecisionError::Invalid(vec![message.to_owned()]));
     };
-    if let Some(own) = kept.thing.approvals.iter().find(|one| one.person == *person) {
+    if let Some(own) = stored.thing.approvals.iter().find(|one| one.person == *person) {
         let step = DecisionStep::Approve;
         return Err(DecisionError::SamePerson(LastDecision {
             at: own.at,
@@ -42,23 +42,23 @@ pub(super) fn is_first_of_two(
             step,
         }));
     }
-    if !kept.thing.approvals.is_empty() {
+    if !stored.thing.approvals.is_empty() {
         return Ok(false);
     }
     // The first person learns of the objections, and not only the second.
-    let objections = finisher.objections(kept, draft)?;
+    let objections = finisher.objections(stored, draft)?;
     if !objections.is_empty() {
         return Err(DecisionError::Objections(objections));
     }
-    kept.thing.approvals.push(PersonApproval {
+    stored.thing.approvals.push(PersonApproval {
         at: finisher.now,
         person: person.clone(),
         by: DecisionEntry::decider(decision.by.as_deref()),
     });
-    finisher.tx.change(kept, finisher.now)?;
-    let status = kept.thing.status.name();
+    finisher.tx.change(stored, finisher.now)?;
+    let status = stored.thing.status.name();
     let outcome = Some("the first of two approvals".to_owned());
-    let account = kept.record.account.as_deref();
+    let account = stored.record.account.as_deref();
     finisher.tx.record(entry(finisher, decision, account, &moved(status, status), outcome))?;
     Ok(true)
 }
@@ -70,31 +70,31 @@ pub(super) fn decide_buy(
     decision: &StaffDecision,
 ) -> Result<StateChange, DecisionError> {
     let TaskFinisher { publisher, tx, now } = finisher;
-    let mut kept = tx.find::<MediaBuy>(&decision.id)?.ok_or(DecisionError::Absent)?;
-    let account = kept.record.account.clone();
+    let mut stored = tx.find::<MediaBuy>(&decision.id)?.ok_or(DecisionError::Absent)?;
+    let account = stored.record.account.clone();
     if decision.account.is_some() && decision.account != account {
         return Err(DecisionError::Absent);
     }
-    let from = kept.thing.status_at(now);
-    let decided = last_decision(&kept.thing);
-    check_seen(decision, from.name(), &kept.record, decided.as_ref())?;
-    if is_done(&kept.thing, from, decision.step) {
+    let from = stored.thing.status_at(now);
+    let decided = last_decision(&stored.thing);
+    check_seen(decision, from.name(), &stored.record, decided.as_ref())?;
+    if is_done(&stored.thing, from, decision.step) {
         return Ok(unmoved(from.name(), decided));
     }
-    if !is_possible(&kept.thing, from, decision.step) {
+    if !is_possible(&stored.thing, from, decision.step) {
         let steps = DecisionStep::ALL.iter().copied();
-        let possible = steps.filter(|step| is_possible(&kept.thing, from, *step)).collect();
+        let possible = steps.filter(|step| is_possible(&stored.thing, from, *step)).collect();
         let from = from.name().to_owned();
         return Err(DecisionError::Impossible { from, possible, decided });
     }
-    let delivery = tx.find::<BuyDelivery>(&kept.record.id)?;
+    let delivery = tx.find::<BuyDelivery>(&stored.record.id)?;
     let spent = delivery.map_or(MoneyAmount::ZERO, |delivery| delivery.thing.spent());
-    let committed = kept.thing.committed(spent);
+    let committed = stored.thing.committed(spent);
     let reason = decision.reason.clone();
-    let action = apply(&mut kept.thing, decision.step, reason, finisher);
-    let given_back = kept.thing.committed(spent) - committed;
-    if let Some(mut owner) = Account::find_for(&kept.record, tx)?
-        && owner.thing.charge(&publisher.profile, &kept.thing, given_back, now)
+    let action = apply(&mut stored.thing, decision.step, reason, finisher);
+    let given_back = stored.thing.committed(spent) - committed;
+    if let Some(mut owner) = Account::find_for(&stored.record, tx)?
+        && owner.thing.charge(&publisher.profile, &stored.thing, given_back, now)
     {
         tx.change(&mut owner, now)?;
     }
@@ -102,11 +102,11 @@ pub(super) fn decide_buy(
         Some(reason) => format!("the seller {action} the buy: {reason}"),
         None => format!("the seller {action} the buy"),
     };
-    let revision = kept.record.revision + 1;
+    let revision = stored.record.revision + 1;
     let name = history_name(decision.step);
-    kept.thing.note(revision, now, name, &summary, decision.by.as_deref());
-    force::save(tx, &mut kept, now)?;
-    let moved = moved(from.name(), kept.thing.status_at(now).name());
+    stored.thing.note(revision, now, name, &summary, decision.by.as_deref());
+    force::save(tx, &mut stored, now)?;
+    let moved = moved(from.name(), stored.thing.status_at(now).name());
     tx.record(entry(finisher, decision, account.as_deref(), &moved, None))?;
     Ok(moved)
 }

@@ -91,23 +91,23 @@ pub fn waiting(
     let tasks = walk.over::<SubmittedTask>(
         DecisionSubject::Task,
         AdcpTaskStatus::Submitted.name(),
-        |kept| waits_for_person(&kept.thing),
-        |kept| {
-            let asked = row::asked(&view, &kept.thing)?;
-            Ok(row::task(&view, kept, asked.as_ref()))
+        |stored| waits_for_person(&stored.thing),
+        |stored| {
+            let asked = row::asked(&view, &stored.thing)?;
+            Ok(row::task(&view, stored, asked.as_ref()))
         },
     )?;
     let creatives = walk.over::<Creative>(
         DecisionSubject::Creative,
         CreativeStatus::PendingReview.name(),
-        |kept| kept.thing.review_ends_at.is_none(),
-        |kept| Ok(row::creative(&view, kept)),
+        |stored| stored.thing.review_ends_at.is_none(),
+        |stored| Ok(row::creative(&view, stored)),
     )?;
     let accounts = walk.over::<Account>(
         DecisionSubject::Account,
         AccountStatus::PendingApproval.name(),
         |_| true,
-        |kept| Ok(row::account(&view, kept)),
+        |stored| Ok(row::account(&view, stored)),
     )?;
     let mut page = WaitingPage::default();
     let parts = [tasks, creatives, accounts];
@@ -162,13 +162,13 @@ impl Walk<'_> {
         let mut looked_at = 0;
         loop {
             let slice = self.view.reader.page::<T>(&query, self.view.now)?;
-            for kept in &slice {
-                let cursor = WaitingCursor::of(&kept.record);
-                if self.after.is_some_and(|after| cursor <= after) || !waits(kept) {
+            for stored in &slice {
+                let cursor = WaitingCursor::of(&stored.record);
+                if self.after.is_some_and(|after| cursor <= after) || !waits(stored) {
                     continue;
                 }
-                let since = kept.record.created_at;
-                let document = document(kept)?;
+                let since = stored.record.created_at;
+                let document = document(stored)?;
                 part.items.push(WaitingItem { cursor, matter, since, document });
                 // One more than fits says that there is a next page.
                 if part.items.len() > self.limit {
@@ -183,7 +183,7 @@ impl Walk<'_> {
                 part.ended_at = slice.last().map(|last| WaitingCursor::of(&last.record));
                 return Ok(part);
             }
-            query.continue_behind(slice.iter().map(|kept| &kept.record));
+            query.continue_behind(slice.iter().map(|stored| &stored.record));
         }
     }
 }

@@ -257,8 +257,8 @@ impl Query {
         let mut backwards = page.rev().map(|record| record.created_at);
         let Some(last) = backwards.next() else { return };
         let same = 1 + backwards.take_while(|moment| *moment == last).count();
-        let goes_on = self.from == Some(last) && same == length;
-        self.skip = if goes_on { self.skip.saturating_add(same) } else { same };
+        let is_same_moment = self.from == Some(last) && same == length;
+        self.skip = if is_same_moment { self.skip.saturating_add(same) } else { same };
         self.from = Some(last);
     }
 }
@@ -328,8 +328,8 @@ impl dyn StoreRead + '_ {
         mut changed: Vec<Stored<T>>,
     ) -> Result<Vec<Stored<T>>, InternalError> {
         let settled = Query { changes: Some(Changes::After(now)), ..query.clone() };
-        changed.retain(|kept| {
-            let settled = kept.indexed(now);
+        changed.retain(|stored| {
+            let settled = stored.indexed(now);
             query.reaches(&settled) && query.selects(&settled)
         });
         if changed.is_empty() {
@@ -350,15 +350,15 @@ impl dyn StoreRead + '_ {
     ) -> Result<Vec<Tally>, InternalError> {
         let any_state = Query { states: Vec::new(), class: None, ..query.clone() };
         let mut tallies = self.count(T::KIND, &any_state)?;
-        for kept in changed {
-            let before = &kept.record;
+        for stored in changed {
+            let before = &stored.record;
             if let Some(tally) = tallies
                 .iter_mut()
                 .find(|tally| tally.state == before.state && tally.class == before.class)
             {
                 tally.things = tally.things.saturating_sub(1);
             }
-            let EntityRecord { state, class, .. } = kept.indexed(now);
+            let EntityRecord { state, class, .. } = stored.indexed(now);
             match tallies.iter_mut().find(|tally| tally.state == state && tally.class == class) {
                 Some(tally) => tally.things += 1,
                 None => tallies.push(Tally { state, class, things: 1 }),
@@ -402,12 +402,12 @@ impl dyn StoreTx + '_ {
         id: &str,
         now: Timestamp,
     ) -> Result<bool, InternalError> {
-        let Some(kept) = self.find::<T>(id)? else { return Ok(false) };
-        if kept.record.changes_at.is_none_or(|moment| moment > now) {
+        let Some(stored) = self.find::<T>(id)? else { return Ok(false) };
+        if stored.record.changes_at.is_none_or(|moment| moment > now) {
             return Ok(false);
         }
-        let settled = kept.indexed(now);
-        let is_settled = settled.changes_at != kept.record.changes_at;
+        let settled = stored.indexed(now);
+        let is_settled = settled.changes_at != stored.record.changes_at;
         if is_settled {
             self.put(settled)?;
         }

@@ -254,10 +254,13 @@ mod tests {
         assert_eq!(size(), (MOST, MOST));
         note(MOST, now);
         assert_eq!(size(), (MOST, MOST));
-        let knows = |id: usize| {
+        let is_known = |id: usize| {
             let asked = RecentQuery::Whose(EntityKind::Account, id.to_string());
             recent.with(|recent| recent.usable(&asked, Duration::ZERO).is_some())
         };
-        assert!(!knows(0) && knows(1) && knows(MOST), "what was read longest ago goes first");
+        assert!(
+            !is_known(0) && is_known(1) && is_known(MOST),
+            "what was read longest ago goes first"
+        );
     }
 }

@@ -65,8 +65,8 @@ pub(crate) fn reviewed(
     now: Timestamp,
 ) -> Result<Vec<String>, InternalError> {
     let mut waiting = reader.all::<Creative>(&changed(now))?;
-    waiting.retain(|kept| kept.thing.status_at(now) != kept.thing.status);
-    Ok(waiting.into_iter().map(|kept| kept.record.id).collect())
+    waiting.retain(|stored| stored.thing.status_at(now) != stored.thing.status);
+    Ok(waiting.into_iter().map(|stored| stored.record.id).collect())
 }
 
 /// Returns the query for what has changed by itself until a moment, and was not stored since.
@@ -98,12 +98,12 @@ pub(crate) fn forget_drafts(
 ) -> Result<bool, InternalError> {
     let found = tx.all::<Proposal>(&Query { limit, ..changed(now) })?;
     let mut done = 0;
-    for kept in &found {
-        let is_draft = kept.thing.status == proposal::ProposalStatus::Draft;
-        let is_done = if is_draft && kept.thing.forgotten_at() <= now {
-            tx.remove(EntityKind::Proposal, &kept.record.id)?
+    for stored in &found {
+        let is_draft = stored.thing.status == proposal::ProposalStatus::Draft;
+        let is_done = if is_draft && stored.thing.forgotten_at() <= now {
+            tx.remove(EntityKind::Proposal, &stored.record.id)?
         } else {
-            tx.settle::<Proposal>(&kept.record.id, now)?
+            tx.settle::<Proposal>(&stored.record.id, now)?
         };
         done += usize::from(is_done);
     }
@@ -114,19 +114,19 @@ impl TaskFinisher<'_> {
     /// Stores that the review of a creative has ended by itself, and announces it.
     pub(crate) fn settle(&self, record: &str) -> Result<(), InternalError> {
         // It may have been removed, or settled, since it was listed.
-        let Some(mut kept) = self.tx.find::<Creative>(record)? else {
+        let Some(mut stored) = self.tx.find::<Creative>(record)? else {
             return Ok(());
         };
-        let from = kept.thing.status;
-        let to = kept.thing.status_at(self.now);
+        let from = stored.thing.status;
+        let to = stored.thing.status_at(self.now);
         if from == to {
             return Ok(());
         }
-        kept.thing.status = to;
-        kept.thing.review_ends_at = None;
-        self.tx.change(&mut kept, self.now)?;
+        stored.thing.status = to;
+        stored.thing.review_ends_at = None;
+        self.tx.change(&mut stored, self.now)?;
         let turn = CreativeChange { from, reason: None, detail: None, by_itself: true };
-        self.announce_creative(&kept, &turn)
+        self.announce_creative(&stored, &turn)
     }
 
     /// Decides about a task, if it still waits for that. Returns true if it ended.
@@ -271,10 +271,10 @@ impl TaskFinisher<'_> {
                 task.thing.asked = Some(draft);
             } else {
                 self.rename(&mut draft, id)?;
-                let kept = self.book(&mut task, draft)?;
+                let stored = self.book(&mut task, draft)?;
                 let products = self.publisher.products(self.tx)?;
                 let is_sandbox = self.is_for_tests(&task)?;
-                self.inventory(&products, is_sandbox).rebook_buy(self.tx, &kept.thing)?;
+                self.inventory(&products, is_sandbox).rebook_buy(self.tx, &stored.thing)?;
             }
         }
         self.finish(&mut task, if fails { Err(errors) } else { Ok(result.clone()) })?;
@@ -319,9 +319,9 @@ impl TaskFinisher<'_> {
         for (index, package) in draft.packages.iter().enumerate() {
             let field = format!("packages[{index}].product_id");
             let product = products.iter().find(|product| product.id() == package.product_id);
-            let gone = product
+            let is_unavailable = product
                 .is_none_or(|product| product.terms.sold_out || product.is_expired(self.now));
-            if gone {
+            if is_unavailable {
                 let message = "the product was no longer to be had when the seller decided";
                 errors.push(refusals::at(AdcpCode::ProductUnavailable, &field, message));
             }
@@ -360,16 +360,16 @@ impl TaskFinisher<'_> {
         decided: Decided,
     ) -> Result<(), InternalError> {
         task.thing.decided = Some(decided);
-        let kept = self.book(task, draft)?;
+        let stored = self.book(task, draft)?;
         let mut products = self.publisher.products(self.tx)?;
         let is_sandbox = self.is_for_tests(task)?;
-        exclusive::rebook_buy(self.tx, &kept.thing, &products, is_sandbox, self.now)?;
-        self.inventory(&products, is_sandbox).rebook_buy(self.tx, &kept.thing)?;
-        products.retain(|product| kept.thing.has(product));
-        let actions = action::permitted(&kept.thing, &products, self.now);
+        exclusive::rebook_buy(self.tx, &stored.thing, &products, is_sandbox, self.now)?;
+        self.inventory(&products, is_sandbox).rebook_buy(self.tx, &stored.thing)?;
+        products.retain(|product| stored.thing.has(product));
+        let actions = action::permitted(&stored.thing, &products, self.now);
         let account = Account::find_for(&task.record, self.tx)?;
         let account = account.as_ref().map(|account| &account.thing);
-        let mut body = buy::created(&kept, &actions, account, self.now);
+        let mut body = buy::created(&stored, &actions, account, self.now);
         body.insert("status".to_owned(), AdcpTaskStatus::Completed.name().into());
         self.finish(task, Ok(body))
     }
@@ -391,13 +391,13 @@ impl TaskFinisher<'_> {
         let new = New { id: &id, owner, account: account.as_deref(), state: "", now: self.now };
         self.tx.add(new, &draft)?;
         let missing = || InternalError::new("booking a buy", "it is not where it was put");
-        let kept: Stored<MediaBuy> = self.tx.find(&id)?.ok_or_else(missing)?;
+        let stored: Stored<MediaBuy> = self.tx.find(&id)?.ok_or_else(missing)?;
         // The tenant that asked may be another than the owner; older tasks do not say so.
         let asked_by = task.thing.asked_by.as_deref().unwrap_or(&task.record.owner);
         let is_sandbox = self.publisher.profile.sandbox;
         let events = StaffEventRecorder { tx: self.tx, is_sandbox, now: self.now };
-        events.note_sold(&kept, asked_by)?;
-        Ok(kept)
+        events.note_sold(&stored, asked_by)?;
+        Ok(stored)
     }
 
     /// Describes the result of a task: the media buy that was booked, with its cost.

@@ -44,18 +44,19 @@ pub(super) fn perform(
             failed(id, &refusals::invalid(&format!("audiences[{index}].audience_id"), message))
         });
     }
-    for (id, kept) in known.iter().filter(|(id, _)| !seen.contains(id.as_str())) {
+    for (id, stored) in known.iter().filter(|(id, _)| !seen.contains(id.as_str())) {
         // Without a list the request only reads.
         if form.audiences.is_none() {
-            shown.push(show(&kept.thing, "unchanged", 0, work.call.now));
+            shown.push(show(&stored.thing, "unchanged", 0, work.call.now));
         } else if form.delete_missing {
-            shown.push(remove(work, id, kept)?);
+            shown.push(remove(work, id, stored)?);
         }
     }
     let body = object!({"audiences": shown, "sandbox"?: work.sandbox()});
     Ok(ToolReply::completed("each audience has its own result", body))
 }
 
+/// Creates, changes or deletes one audience, and returns its row.
 fn one(
     work: &WriteContext<'_>,
     account: &Stored<Account>,
@@ -66,13 +67,13 @@ fn one(
     let now = work.call.now;
     if given.delete {
         return match known {
-            Some(kept) => remove(work, id, kept),
+            Some(stored) => remove(work, id, stored),
             // The parameter's name would reveal the kind of record (`U-3`).
             None => Ok(failed(id, &refusals::not_found(AdcpCode::ReferenceNotFound, None))),
         };
     }
     let terms = work.publisher.profile.catalogue.audiences;
-    let mut next = known.map(|kept| kept.thing.clone()).unwrap_or_default();
+    let mut next = known.map(|stored| stored.thing.clone()).unwrap_or_default();
     id.clone_into(&mut next.audience_id);
     next.given.extend(given.given.clone());
     let uploaded = given.add.len() as u64;
@@ -83,7 +84,9 @@ fn one(
     next.minimum_size = terms.minimum_size.max(1);
     let action = match known {
         None => "created",
-        Some(kept) if kept.thing.members != next.members || kept.thing.given != next.given => {
+        Some(stored)
+            if stored.thing.members != next.members || stored.thing.given != next.given =>
+        {
             "updated"
         }
         Some(_) => "unchanged",
@@ -91,7 +94,7 @@ fn one(
     next.uploaded += uploaded;
     next.synced_at = now;
     // Only changed members need processing; a new name or description applies at once.
-    if known.is_none_or(|kept| kept.thing.members != next.members) {
+    if known.is_none_or(|stored| stored.thing.members != next.members) {
         let processing = SignedDuration::from_secs(terms.processing_seconds.into());
         next.ready_at = now.checked_add(processing).unwrap_or(now);
     }
@@ -102,9 +105,9 @@ fn one(
 fn remove(
     work: &WriteContext<'_>,
     id: &str,
-    kept: &Stored<StoredAudience>,
+    stored: &Stored<StoredAudience>,
 ) -> Result<Value, InternalError> {
-    work.tx.remove(kept.record.kind, &kept.record.id)?;
+    work.tx.remove(stored.record.kind, &stored.record.id)?;
     Ok(json!({"audience_id": id, "action": "deleted"}))
 }
 

@@ -34,7 +34,7 @@ pub(super) fn library<T: Entity>(
             reader.find_many::<T>(&ids.iter().map(|id| own_id(owner, account, id)).collect())?
         }
     };
-    Ok(found.into_iter().map(|kept| (chosen(&kept.thing).clone(), kept)).collect())
+    Ok(found.into_iter().map(|stored| (chosen(&stored.thing).clone(), stored)).collect())
 }
 
 /// Stores an entity under a chosen id; replaces the known one, if any.
@@ -46,8 +46,8 @@ pub(super) fn put<T: Entity + Clone>(
     thing: &T,
 ) -> Result<(), InternalError> {
     if let Some(known) = known {
-        let mut kept = Stored { thing: thing.clone(), record: known.record.clone() };
-        return work.tx.change(&mut kept, work.call.now);
+        let mut stored = Stored { thing: thing.clone(), record: known.record.clone() };
+        return work.tx.change(&mut stored, work.call.now);
     }
     let owner = account.record.owner.as_str();
     let account = account.record.id.as_str();

@@ -9,7 +9,7 @@ use tradepost_document::json::Map;
 use crate::account::Account;
 use crate::admit::Admitted;
 use crate::catalogue::Product;
-use crate::creative::verdict::{self, CreativeVerdict, Looked, VerifierQuestion};
+use crate::creative::verdict::{self, CreativeVerdict, Verification, VerifierQuestion};
 use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
 use crate::inventory::InventoryContext;
 use crate::money::MoneyAmount;
@@ -101,11 +101,12 @@ async fn prepared(
     let (BuyQuestions { governance: question, order }, verifiers) =
         publisher.look(call, look).await?;
     order_check::ask(publisher, order).await?;
-    let looked = verdict::ask(publisher, verifiers).await;
-    let refused =
-        looked.iter().any(|looked| matches!(looked.verdict, CreativeVerdict::Contradicted(_)));
+    let verifications = verdict::ask(publisher, verifiers).await;
+    let refused = verifications
+        .iter()
+        .any(|verification| matches!(verification.verdict, CreativeVerdict::Contradicted(_)));
     let governance = governance::answer(publisher, question.filter(|_| !refused)).await?;
-    Ok(Prepared { supply, governance, looked, ..Prepared::default() })
+    Ok(Prepared { supply, governance, verifications, ..Prepared::default() })
 }
 
 /// Context of a request about a media buy.
@@ -130,7 +131,7 @@ enum Verifiers<'a> {
     /// Before it: collects the questions to ask.
     Asked(&'a RefCell<Vec<(String, VerifierQuestion)>>),
     /// After it: the results.
-    Looked(&'a [Looked]),
+    Answered(&'a [Verification]),
 }
 
 impl<'a> BuyContext<'a> {
@@ -178,8 +179,8 @@ impl<'a> BuyContext<'a> {
 
     fn from_work(work: &'a ToolContext<'_>, offer: &'a [Product]) -> Self {
         let ToolContext { publisher, call, admitted, prepared, reader, .. } = work;
-        let looked = Verifiers::Looked(&prepared.looked);
-        Self::at(publisher, call, admitted, *reader, offer, prepared.supply.as_ref(), looked)
+        let answered = Verifiers::Answered(&prepared.verifications);
+        Self::at(publisher, call, admitted, *reader, offer, prepared.supply.as_ref(), answered)
     }
 }
 

@@ -79,9 +79,9 @@ fn whole(publisher: &Publisher) -> Sections {
         ("compliance_testing", publisher.has(AdcpTool::ComplyTestController).then(scenarios)),
         ("wholesale_feed_versioning", Some(versioning(profile))),
     ];
-    let there = sections.into_iter().filter_map(|(name, section)| Some((name, section?)));
+    let present = sections.into_iter().filter_map(|(name, section)| Some((name, section?)));
     let signing = signing::sections(&profile.signing, &publisher.tools());
-    there.chain(signing).map(|(name, section)| (name, SharedJson::from_value(&section))).collect()
+    present.chain(signing).map(|(name, section)| (name, SharedJson::from_value(&section))).collect()
 }
 
 /// Returns true when this seller supports a feature of `core/media-buy-features.json`.
@@ -118,6 +118,7 @@ fn account(profile: &PublisherProfile) -> Value {
     })
 }
 
+/// Returns the `media_buy` section of the capabilities.
 fn media_buy(profile: &PublisherProfile) -> Value {
     let catalogue = &profile.catalogue;
     let products = &catalogue.products;
@@ -160,19 +161,20 @@ fn media_buy(profile: &PublisherProfile) -> Value {
     })
 }
 
+/// Returns the `portfolio` member of the `media_buy` section.
 fn portfolio(profile: &PublisherProfile) -> Value {
     let catalogue = &profile.catalogue;
-    let said = &catalogue.portfolio;
+    let declared = &catalogue.portfolio;
     let channels = rolled(&catalogue.products, |product| product.channels().to_vec());
-    let countries = Some(&said.primary_countries).filter(|countries| !countries.is_empty());
+    let countries = Some(&declared.primary_countries).filter(|countries| !countries.is_empty());
     let text = |text: &String| Some(json!(text)).filter(|_| !text.is_empty());
     // Empty members are omitted.
     object!({
         "publisher_domains": [profile.domain],
         "primary_channels"?: (!channels.is_empty()).then_some(channels),
         "primary_countries"?: countries,
-        "description"?: text(&said.description),
-        "advertising_policies"?: text(&said.advertising_policies),
+        "description"?: text(&declared.description),
+        "advertising_policies"?: text(&declared.advertising_policies),
     })
 }
 

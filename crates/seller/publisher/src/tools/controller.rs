@@ -199,8 +199,8 @@ fn bring_about(work: &WriteContext<'_>, form: &Comply) -> Result<Value, Scenario
     match scenario.run() {
         ScenarioRun::Now(run) => run(&at),
         ScenarioRun::Arm(tool) => buys::arm(&at, tool),
-        ScenarioRun::Seed(lay) => seed::put(&at, at.tenant(), scenario, lay),
-        ScenarioRun::Stock(lay) => seed::put(&at, "", scenario, lay),
+        ScenarioRun::Seed(create) => seed::put(&at, at.tenant(), scenario, create),
+        ScenarioRun::Stock(create) => seed::put(&at, "", scenario, create),
     }
 }
 

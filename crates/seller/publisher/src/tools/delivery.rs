@@ -32,28 +32,28 @@ pub(super) fn perform(
     let buys = buys::list::chosen(work, ids, filter)?;
     let mut products = work.publisher.products(work.reader)?;
     // The reply needs a currency even without a media buy.
-    let house = products.first().and_then(|product| product.prices().first());
-    let house = house.map_or("USD", PricingOption::currency).to_owned();
-    products.retain(|product| buys.iter().any(|kept| kept.thing.has(product)));
+    let default_currency = products.first().and_then(|product| product.prices().first());
+    let default_currency = default_currency.map_or("USD", PricingOption::currency).to_owned();
+    products.retain(|product| buys.iter().any(|stored| stored.thing.has(product)));
     capable(form, &products)?;
     let period = asked.unwrap_or_else(|| lifetime(&buys, work.call.now));
     let mut rows = Vec::new();
     let mut all = Vec::new();
     let mut sandbox = false;
     let accounts = work.accounts_of(&buys)?;
-    let ids = buys.iter().map(|kept| kept.record.id.clone()).collect();
+    let ids = buys.iter().map(|stored| stored.record.id.clone()).collect();
     let delivered = work.reader.find_many::<BuyDelivery>(&ids)?;
     let mut delivered: BTreeMap<String, BuyDelivery> =
-        delivered.into_iter().map(|kept| (kept.record.id, kept.thing)).collect();
-    for kept in &buys {
-        let delivery = delivered.remove(&kept.record.id).unwrap_or_default();
+        delivered.into_iter().map(|stored| (stored.record.id, stored.thing)).collect();
+    for stored in &buys {
+        let delivery = delivered.remove(&stored.record.id).unwrap_or_default();
         let reports: Vec<DeliveryReport> = match asked {
             Some(period) => delivery.within(period).cloned().collect(),
             // Not limited to the lifetime: a report may be about a time outside of the flight.
             None => delivery.reports.clone(),
         };
         let figures = DeliveredFigures {
-            buy: &kept.thing,
+            buy: &stored.thing,
             delivery: &delivery,
             reports: &reports,
             // A lifetime is final when every day of it is, which the ones to come are not.
@@ -61,14 +61,14 @@ pub(super) fn perform(
         };
         rows.push(row(work, form, &figures));
         all.extend(reports);
-        let account = kept.record.account.as_ref().and_then(|id| accounts.get(id));
+        let account = stored.record.account.as_ref().and_then(|id| accounts.get(id));
         sandbox |= account.is_some_and(|account| account.sandbox);
     }
-    let mut currencies: Vec<_> = buys.iter().map(|kept| kept.thing.currency.as_str()).collect();
+    let mut currencies: Vec<_> = buys.iter().map(|stored| stored.thing.currency.as_str()).collect();
     currencies.dedup();
     let body = object!({
         "reporting_period": {"start": period.start, "end": period.end},
-        "currency": currencies.first().copied().unwrap_or(&house),
+        "currency": currencies.first().copied().unwrap_or(&default_currency),
         "media_buy_deliveries": rows,
         // Amounts in different currencies have no sum.
         "aggregated_totals"?: (currencies.len() <= 1).then(|| aggregated(&all, buys.len())),
@@ -140,7 +140,7 @@ fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), ToolE
 
 /// Returns the period from the first start until now.
 fn lifetime(buys: &[Stored<MediaBuy>], now: Timestamp) -> Period {
-    let start = buys.iter().map(|kept| kept.thing.start_time).min().unwrap_or(now);
+    let start = buys.iter().map(|stored| stored.thing.start_time).min().unwrap_or(now);
     Period { start: start.min(now), end: now }
 }
 

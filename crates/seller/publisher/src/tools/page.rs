@@ -63,7 +63,7 @@ pub(crate) struct PageSize {
 
 /// Page of stored entities.
 #[derive(Debug)]
-pub(crate) struct KeptPage<T> {
+pub(crate) struct StoredPage<T> {
     /// The page.
     pub page: ListPage<Stored<T>>,
     /// Number of entities in the whole list, by state and class.
@@ -75,13 +75,13 @@ pub(crate) struct KeptPage<T> {
 ///
 /// # Errors
 /// `INVALID_REQUEST` for a cursor of another list.
-pub(crate) fn kept<T: Entity>(
+pub(crate) fn read_stored<T: Entity>(
     work: &ToolContext<'_>,
     account: Option<&str>,
     query: &Query,
     asked: Option<&Pagination>,
     size: PageSize,
-) -> Result<KeptPage<T>, ToolError> {
+) -> Result<StoredPage<T>, ToolError> {
     let reach = &work.admitted.reach;
     let now = work.call.now;
     let scope = scope(&work.call.arguments, work.admitted.account_id());
@@ -91,7 +91,7 @@ pub(crate) fn kept<T: Entity>(
     let PageWithCursor { items, cursor } = PageWithCursor::new(items, query.clone(), &scope);
     let total: u64 = tallies.iter().map(|tally| tally.things).sum();
     let pagination = described(cursor, total);
-    Ok(KeptPage { page: ListPage { items, pagination }, tallies })
+    Ok(StoredPage { page: ListPage { items, pagination }, tallies })
 }
 
 /// Returns the query for the requested page and one record more, which shows that another page follows.
@@ -125,7 +125,7 @@ impl<T> PageWithCursor<T> {
         let size = query.limit.saturating_sub(1);
         let has_more = items.len() > size;
         items.truncate(size);
-        query.continue_behind(items.iter().map(|kept| &kept.record));
+        query.continue_behind(items.iter().map(|stored| &stored.record));
         let start = query.from.map(|from| ListStart { from, skip: query.skip });
         let cursor = start.filter(|_| has_more).map(|start| start.to_cursor(scope));
         Self { items, cursor }

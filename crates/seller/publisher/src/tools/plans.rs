@@ -111,21 +111,21 @@ fn committed_lately(
     currency: Option<&str>,
 ) -> Result<MoneyAmount, InternalError> {
     let plans: Vec<Stored<GovernancePlan>> = work.all()?;
-    let alike = plans.iter().filter(|kept| kept.thing.currency() == currency);
-    let alike: BTreeSet<_> = alike.map(|kept| &kept.thing.plan_id).collect();
+    let alike = plans.iter().filter(|stored| stored.thing.currency() == currency);
+    let alike: BTreeSet<_> = alike.map(|stored| &stored.thing.plan_id).collect();
     let all: Vec<Stored<GovernanceOutcome>> = work.all()?;
-    let recent = all.iter().filter(|kept| {
-        kept.thing.action != action
-            && alike.contains(&kept.record.state)
-            && work.call.now.duration_since(kept.record.created_at) <= WINDOW
+    let recent = all.iter().filter(|stored| {
+        stored.thing.action != action
+            && alike.contains(&stored.record.state)
+            && work.call.now.duration_since(stored.record.created_at) <= WINDOW
     });
-    Ok(recent.map(|kept| kept.thing.committed).sum())
+    Ok(recent.map(|stored| stored.thing.committed).sum())
 }
 
 /// Returns the categories that a plan demands; those that are not evaluated here are inactive.
 fn categories(plan: &Map) -> Vec<Value> {
-    let judged = CATEGORIES.iter().map(|row| (row, "active"));
-    let all = judged.chain(UNJUDGED.iter().map(|row| (row, "inactive")));
+    let evaluated = CATEGORIES.iter().map(|row| (row, "active"));
+    let all = evaluated.chain(UNJUDGED.iter().map(|row| (row, "inactive")));
     let demanded = all.filter(|((_, member), _)| plan.contains_key(*member));
     let shown = demanded.map(|((name, _), status)| json!({"category_id": name, "status": status}));
     let mut shown: Vec<Value> = shown.collect();

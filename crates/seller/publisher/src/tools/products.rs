@@ -28,7 +28,7 @@ mod rank;
 mod refine;
 
 use offer::Offer;
-pub(super) use rank::telling;
+pub(super) use rank::meaningful_words;
 use refine::Refined;
 
 /// Members that a product always has (`core/product.json`), whatever `fields` says.
@@ -144,7 +144,7 @@ fn brief(
     form: &GetProducts,
     offer: &Offer<'_>,
 ) -> Result<ToolReply, WorkStop> {
-    let wanted = rank::telling(form.brief.as_deref().unwrap_or_default());
+    let wanted = rank::meaningful_words(form.brief.as_deref().unwrap_or_default());
     let brand = form.brand.as_ref().map(brand_words).unwrap_or_default();
     let ranked = offer.ranked(&wanted, &brand).into_iter();
     let found = Refined {

@@ -37,21 +37,21 @@ pub(super) fn create(
     let mut thing = PropertyList { list_id, given, property_count: 0 };
     thing.property_count = thing.resolve().len() as u64;
     work.add(&thing.list_id, work.whose(), "", &thing)?;
-    let kept = require(work, &thing.list_id)?;
+    let stored = require(work, &thing.list_id)?;
     // The token is shown only once.
-    let body = json!({"list": published(&kept), "auth_token": services.fresh_id("plt")});
+    let body = json!({"list": published(&stored), "auth_token": services.fresh_id("plt")});
     Ok(ToolReply::completed("the property list is there", body))
 }
 
 /// Handles `get_property_list`.
 pub(super) fn get(work: &ToolContext<'_>, form: &GetPropertyList) -> Result<ToolReply, ToolError> {
-    let kept = require(work, &form.list_id)?;
-    let mut body = object([("list", Some(published(&kept)))]);
+    let stored = require(work, &form.list_id)?;
+    let mut body = object([("list", Some(published(&stored)))]);
     if form.resolve.unwrap_or(true) {
         let PageSize { usual, most } = IDENTIFIERS;
         // Includes the revision: a cursor is a position and would skip items of a changed list.
-        let scope = format!("{} {}", kept.thing.list_id, kept.record.revision);
-        let found = kept.thing.resolve();
+        let scope = format!("{} {}", stored.thing.list_id, stored.record.revision);
+        let found = stored.thing.resolve();
         let asked = form.pagination.as_ref();
         let ListPage { items, pagination } = page::sized(found, asked, &scope, usual, most)?;
         let fresh = jiff::SignedDuration::from_hours(FRESH_HOURS);
@@ -75,7 +75,9 @@ pub(super) fn list(
     let account = work.admitted.account_id();
     let asked = form.pagination.as_ref();
     let ListPage { items, pagination } = match &form.name_contains {
-        None => page::kept::<PropertyList>(work, account, &Query::default(), asked, size)?.page,
+        None => {
+            page::read_stored::<PropertyList>(work, account, &Query::default(), asked, size)?.page
+        }
         Some(part) => {
             let part = part.to_lowercase();
             let mut lists: Vec<Stored<PropertyList>> = work.all_of_account()?;
@@ -96,14 +98,14 @@ pub(super) fn update(
     work: &WriteContext<'_>,
     form: &UpdatePropertyList,
 ) -> Result<ToolReply, ToolError> {
-    let mut kept = require(work, &form.list_id)?;
+    let mut stored = require(work, &form.list_id)?;
     AdcpRefusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
-    let mut given = kept.thing.given.members;
+    let mut given = stored.thing.given.members;
     given.extend(form.given.clone());
-    kept.thing.given = typed::read(given).unwrap_or_default();
-    kept.thing.property_count = kept.thing.resolve().len() as u64;
-    work.tx.change(&mut kept, work.call.now)?;
-    Ok(ToolReply::completed("the property list is changed", json!({"list": published(&kept)})))
+    stored.thing.given = typed::read(given).unwrap_or_default();
+    stored.thing.property_count = stored.thing.resolve().len() as u64;
+    work.tx.change(&mut stored, work.call.now)?;
+    Ok(ToolReply::completed("the property list is changed", json!({"list": published(&stored)})))
 }
 
 /// Handles `delete_property_list`.
@@ -111,9 +113,9 @@ pub(super) fn delete(
     work: &WriteContext<'_>,
     form: &DeletePropertyList,
 ) -> Result<ToolReply, ToolError> {
-    let kept = require(work, &form.list_id)?;
-    work.tx.remove(kept.record.kind, &kept.record.id)?;
-    let body = json!({"deleted": true, "list_id": kept.thing.list_id});
+    let stored = require(work, &form.list_id)?;
+    work.tx.remove(stored.record.kind, &stored.record.id)?;
+    let body = json!({"deleted": true, "list_id": stored.thing.list_id});
     Ok(ToolReply::completed("the property list is gone", body))
 }
 

@@ -101,21 +101,21 @@ pub(super) fn send(
     work: &WriteContext<'_>,
     form: &SendMessageForm,
 ) -> Result<ToolReply, ToolError> {
-    let mut kept = require(work, &form.session_id)?;
-    if kept.thing.status.is_terminal() {
+    let mut stored = require(work, &form.session_id)?;
+    if stored.thing.status.is_terminal() {
         let message = "the conversation has ended; open another with si_initiate_session";
         return Err(refusals::at(AdcpCode::SessionTerminated, "session_id", message).into());
     }
     let action = form.action_response.as_ref().and_then(|response| response.action.as_deref());
-    let said = form.message.as_deref().or(action);
-    let offering = offering_of(work, &kept.thing);
-    kept.thing.turns = kept.thing.turns.saturating_add(1);
-    kept.thing.spoken_at = work.call.now;
-    work.tx.change(&mut kept, work.call.now)?;
+    let message_text = form.message.as_deref().or(action);
+    let offering = offering_of(work, &stored.thing);
+    stored.thing.turns = stored.thing.turns.saturating_add(1);
+    stored.thing.spoken_at = work.call.now;
+    work.tx.change(&mut stored, work.call.now)?;
     let body = object!({
-        "session_id": kept.thing.session_id,
-        "session_status": kept.thing.status,
-        "response": offering::answer(offering, said.unwrap_or_default(), work.call.now),
+        "session_id": stored.thing.session_id,
+        "session_status": stored.thing.status,
+        "response": offering::answer(offering, message_text.unwrap_or_default(), work.call.now),
         "sponsored_context"?: offering.map(|offering| offering.sponsored(work)),
     });
     Ok(ToolReply::completed("the answer", body))
@@ -126,24 +126,24 @@ pub(super) fn terminate(
     work: &WriteContext<'_>,
     form: &TerminateSession,
 ) -> Result<ToolReply, ToolError> {
-    let mut kept = require(work, &form.session_id)?;
+    let mut stored = require(work, &form.session_id)?;
     // Ending a conversation twice changes nothing.
-    if !kept.thing.status.is_terminal() {
+    if !stored.thing.status.is_terminal() {
         let reached = form.reason.is_aim();
-        kept.thing.status =
+        stored.thing.status =
             if reached { SessionStatus::Complete } else { SessionStatus::Terminated };
-        kept.thing.reason = Some(form.reason.name().to_owned());
-        work.tx.change(&mut kept, work.call.now)?;
+        stored.thing.reason = Some(form.reason.name().to_owned());
+        work.tx.change(&mut stored, work.call.now)?;
     }
     let checkout =
-        offering_of(work, &kept.thing).and_then(|offering| offering.checkout_url.as_deref());
+        offering_of(work, &stored.thing).and_then(|offering| offering.checkout_url.as_deref());
     // The first reason counts: ending it again with another reason must not start a purchase.
-    let sold = kept.thing.reason.as_deref() == Some(SessionEndReason::HandoffTransaction.name());
+    let sold = stored.thing.reason.as_deref() == Some(SessionEndReason::HandoffTransaction.name());
     let checkout = checkout.filter(|_| sold);
     let body = object!({
-        "session_id": kept.thing.session_id,
+        "session_id": stored.thing.session_id,
         "terminated": true,
-        "session_status": kept.thing.status,
+        "session_status": stored.thing.status,
         "acp_handoff"?: checkout.map(|url| json!({"checkout_url": url})),
     });
     Ok(ToolReply::completed("the conversation has ended", body))

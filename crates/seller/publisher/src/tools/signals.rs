@@ -32,7 +32,7 @@ fn record_id(work: &ToolContext<'_>, handle: &str) -> String {
 fn deployment(work: &ToolContext<'_>, handle: &str) -> Result<Value, InternalError> {
     let catalogue = &work.publisher.profile.catalogue;
     let activation = work.reader.find::<Activation>(&record_id(work, handle))?;
-    let live = activation.filter(|kept| kept.thing.live);
+    let live = activation.filter(|stored| stored.thing.live);
     let signal = catalogue.signals.iter().find(|signal| signal.handle() == handle);
     let terms = signal.map(|signal| &signal.terms).filter(|_| live.is_some());
     let key =

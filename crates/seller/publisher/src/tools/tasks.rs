@@ -23,14 +23,15 @@ use crate::tool_context::ToolContext;
 pub(super) fn status(work: &ToolContext<'_>, form: &GetTaskStatus) -> Result<ToolReply, ToolError> {
     let account = work.admitted.account_id();
     let found = find(work, &form.task_id)?;
-    let found = found.filter(|kept| account.is_none() || kept.record.account.as_deref() == account);
-    let Some(kept) = found else {
+    let found =
+        found.filter(|stored| account.is_none() || stored.record.account.as_deref() == account);
+    let Some(stored) = found else {
         return Err(refusals::not_found(AdcpCode::ReferenceNotFound, None).into());
     };
-    let task = &kept.thing;
+    let task = &stored.thing;
     let error = task.errors.first().and_then(Value::as_object);
     let error = error.map(|error| typed::kept(error, &["code", "message", "details"]));
-    let mut body = row(&kept);
+    let mut body = row(&stored);
     body.extend(object([
         ("protocol", Some(task.protocol().into())),
         ("error", error.map(Value::Object)),
@@ -49,14 +50,14 @@ fn find(work: &ToolContext<'_>, id: &str) -> Result<Option<Stored<SubmittedTask>
 }
 
 /// Returns a task as both tools show it.
-fn row(kept: &Stored<SubmittedTask>) -> Map {
-    let task = &kept.thing;
+fn row(stored: &Stored<SubmittedTask>) -> Map {
+    let task = &stored.thing;
     object([
         ("task_id", Some(json!(task.task_id))),
         ("task_type", Some(json!(task.task_type))),
         ("status", Some(json!(task.status))),
-        ("created_at", Some(json!(kept.record.created_at))),
-        ("updated_at", Some(json!(kept.record.updated_at))),
+        ("created_at", Some(json!(stored.record.created_at))),
+        ("updated_at", Some(json!(stored.record.updated_at))),
         ("completed_at", task.completed_at.map(|at| json!(at))),
         ("has_webhook", Some(task.push.is_some().into())),
     ])
@@ -69,7 +70,7 @@ pub(super) fn list(work: &ToolContext<'_>, form: &ListTasksForm) -> Result<ToolR
         Some(query) => listed_by_status(work, form, &query)?,
         None => {
             let mut tasks: Vec<Stored<SubmittedTask>> = work.all_of_account()?;
-            tasks.retain(|kept| filters.is_none_or(|filters| fits(kept, filters)));
+            tasks.retain(|stored| filters.is_none_or(|filters| fits(stored, filters)));
             let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
             let tallies = tasks.iter().map(tally).collect();
             let scope = page::scope(&work.call.arguments, work.admitted.account_id());
@@ -84,9 +85,9 @@ pub(super) fn list(work: &ToolContext<'_>, form: &ListTasksForm) -> Result<ToolR
         *counts.entry(state).or_default() += things;
     }
     let total: u64 = counts.values().sum();
-    let shown = |kept: &Stored<SubmittedTask>| {
-        let mut row = row(kept);
-        row.insert("domain".to_owned(), kept.thing.protocol().into());
+    let shown = |stored: &Stored<SubmittedTask>| {
+        let mut row = row(stored);
+        row.insert("domain".to_owned(), stored.thing.protocol().into());
         row
     };
     let rows: Vec<_> = page.items.iter().map(shown).collect();
@@ -122,7 +123,8 @@ fn listed_by_status(
 ) -> Result<Listed, ToolError> {
     let size = PageSize { usual: page::MOST, most: page::MOST };
     let account = work.admitted.account_id();
-    let found = page::kept::<SubmittedTask>(work, account, query, form.pagination.as_ref(), size)?;
+    let found =
+        page::read_stored::<SubmittedTask>(work, account, query, form.pagination.as_ref(), size)?;
     Ok(Listed {
         page: found.page,
         tallies: found.tallies,
@@ -162,20 +164,20 @@ fn by_status(form: &ListTasksForm) -> Option<Query> {
 }
 
 /// Returns the tally of a task.
-fn tally(kept: &Stored<SubmittedTask>) -> Tally {
-    let task = &kept.thing;
+fn tally(stored: &Stored<SubmittedTask>) -> Tally {
+    let task = &stored.thing;
     Tally { state: task.status.name().to_owned(), class: task.task_type.clone(), things: 1 }
 }
 
 /// Returns true when a task matches the filters.
-fn fits(kept: &Stored<SubmittedTask>, filters: &TaskFilters) -> bool {
-    let task = &kept.thing;
+fn fits(stored: &Stored<SubmittedTask>, filters: &TaskFilters) -> bool {
+    let task = &stored.thing;
     let among = |one: &Option<String>, many: &Option<Vec<String>>, word: &str| {
         let mut words = one.iter().chain(many.iter().flatten());
         (one.is_none() && many.is_none()) || words.any(|known| known == word)
     };
-    let created = kept.record.created_at;
-    let updated = kept.record.updated_at;
+    let created = stored.record.created_at;
+    let updated = stored.record.updated_at;
     among(&filters.status, &filters.statuses, task.status.name())
         && among(&filters.task_type, &filters.task_types, &task.task_type)
         && among(&filters.protocol, &filters.protocols, task.protocol())

@@ -844,10 +844,10 @@ fn an_undeclared_account_is_there_where_that_is_the_policy() {
         harness.ask(AdcpTool::GetMediaBuys, by_id).document()["adcp_error"]["code"],
         "ACCOUNT_NOT_FOUND"
     );
-    let stranger = harness
+    let other_caller = harness
         .ask_as(&harness.caller("stranger"), AdcpTool::SyncGovernance, governance(1))
         .document();
-    assert_eq!(stranger["accounts"][0]["errors"][0]["code"], "ACCOUNT_NOT_FOUND");
+    assert_eq!(other_caller["accounts"][0]["errors"][0]["code"], "ACCOUNT_NOT_FOUND");
     harness.ask(AdcpTool::SyncGovernance, governance(1));
     compare(
         &list(&harness),

@@ -118,12 +118,12 @@ fn a_subscriber_is_active_once_its_address_answered_the_challenge() {
         ]],
     );
     // One that says nothing back is refused, and those before it stay.
-    let mute = json!([
+    let silent_subscriber = json!([
         subscriber(json!({"event_types": ["creative.purged"]})),
         subscriber(json!({"subscriber_id": "mute", "url": "https://mute.example/hooks"})),
     ]);
     check(
-        &ended(&subscribe(&script, mute)),
+        &ended(&subscribe(&script, silent_subscriber)),
         &expect![[r#""failed" "VALIDATION_ERROR" at "notification_configs[1].url""#]],
     );
     assert_eq!(challenged(&script.harness).len(), 2);
@@ -240,10 +240,10 @@ fn whoever_waits_for_an_account_hears_once_how_it_stands() {
     for step in [DecisionStep::Approve, DecisionStep::Suspend] {
         decide(&harness, &decision(DecisionSubject::Account, id, step)).unwrap();
     }
-    let heard = announced(&harness);
-    assert_eq!(heard.len(), 1);
+    let notifications = announced(&harness);
+    assert_eq!(notifications.len(), 1);
     check(
-        &heard[0].to_string(),
+        &notifications[0].to_string(),
         &expect![[
             r#"{"url":"https://buyer.example/hooks","authentication":null,"body":{"idempotency_key":"webhook-delivery_2","operation_id":"op-1","task_id":"acc_1","task_type":"sync_accounts","status":"completed","timestamp":"2026-06-01T12:00:00Z","message":"how the account stands has changed","result":{"status":"completed","accounts":[{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}]}}}"#
         ]],

@@ -18,7 +18,7 @@ use crate::support::profile;
 use crate::support::shop::{Shop, errors, package};
 
 /// A shop whose people approve buys above 5,000 dollars together.
-fn careful() -> Shop {
+fn shop_with_four_eyes() -> Shop {
     let four_eyes =
         vec![FourEyesLimit { currency: "USD".to_owned(), above: MoneyAmount::whole(5_000) }];
     Shop::from_profile(PublisherProfile { four_eyes, ..profile() }, |_| {})
@@ -47,7 +47,7 @@ fn order(product: &str, budget: u32) -> Value {
 
 #[test]
 fn a_buy_above_the_amount_needs_two_different_people() {
-    let mut shop = careful();
+    let mut shop = shop_with_four_eyes();
     assert_eq!(shop.create(order("display", 5_000))["status"], "completed");
     // Of a product that nobody approves, and of one that the time would approve.
     for product in ["display", "soon"] {
@@ -64,10 +64,10 @@ fn a_buy_above_the_amount_needs_two_different_people() {
         assert!(first.awaits_second && first.after == "submitted", "{first:?}");
         let again = approve(&shop, "amy", &task);
         assert!(matches!(again, Err(DecisionError::SamePerson(one)) if one.by == "amy"));
-        let buys = shop.kept(EntityKind::MediaBuy).len();
+        let buys = shop.stored(EntityKind::MediaBuy).len();
         let second = approve(&shop, "sam", &task).unwrap();
         assert_eq!((second.after.as_str(), second.awaits_second), ("completed", false));
-        assert_eq!(shop.kept(EntityKind::MediaBuy).len(), buys + 1);
+        assert_eq!(shop.stored(EntityKind::MediaBuy).len(), buys + 1);
         // Whoever comes third is told who decided.
         let third = approve(&shop, "zoe", &task).unwrap();
         assert_eq!(third.decided.unwrap().by, "sam");
@@ -76,17 +76,17 @@ fn a_buy_above_the_amount_needs_two_different_people() {
 
 #[test]
 fn one_person_declines_what_two_would_have_to_approve() {
-    let shop = careful();
+    let shop = shop_with_four_eyes();
     let task = task_of(&shop.create(order("display", 9_000)));
     approve(&shop, "amy", &task).unwrap();
     let decline = of("sam", DecisionSubject::Task, &task, DecisionStep::Decline);
     assert_eq!(decide(&shop.harness, &decline).unwrap().after, "failed");
-    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.stored(EntityKind::MediaBuy), Vec::<Value>::new());
 }
 
 #[test]
 fn a_small_buy_cannot_be_raised_above_the_amount() {
-    let shop = careful();
+    let shop = shop_with_four_eyes();
     let bought = shop.create(order("display", 1_000));
     let id = bought["media_buy_id"].as_str().unwrap();
     let package = &bought["packages"][0]["package_id"];
@@ -104,7 +104,7 @@ fn a_small_buy_cannot_be_raised_above_the_amount() {
 
 #[test]
 fn nothing_that_a_buyer_sends_decides_its_own_approval() {
-    let shop = careful();
+    let shop = shop_with_four_eyes();
     let task = task_of(&shop.create(order("display", 9_000)));
     let ids = ["mb_1", task.as_str()];
     for id in ids {
@@ -122,17 +122,17 @@ fn nothing_that_a_buyer_sends_decides_its_own_approval() {
         "format_id": {"agent_url": "https://gazette.example", "id": "display_300x250"}, "assets": {},
     }]});
     shop.ask(AdcpTool::SyncCreatives, given);
-    let creatives = shop.kept(EntityKind::Creative);
+    let creatives = shop.stored(EntityKind::Creative);
     let banner = creatives.iter().find(|one| one["creative_id"] == "banner-2").unwrap();
     assert_eq!(banner["status"], "pending_review", "{banner}");
-    let task = shop.kept(EntityKind::Task).pop().unwrap();
+    let task = shop.stored(EntityKind::Task).pop().unwrap();
     assert_eq!((&task["status"], task.get("approvals")), (&json!("submitted"), None), "{task}");
-    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.stored(EntityKind::MediaBuy), Vec::<Value>::new());
 }
 
 #[test]
 fn a_decision_about_an_earlier_version_is_refused() {
-    let shop = careful();
+    let shop = shop_with_four_eyes();
     let task = task_of(&shop.create(order("display", 9_000)));
     let seen = |person: &str, revision| StaffDecision {
         seen: Some(SeenVersion::Revision(revision)),
@@ -202,8 +202,8 @@ fn a_seller_pauses_resumes_and_cancels_what_it_sold() {
     let buy = &shown["media_buys"][0];
     assert_eq!(buy["cancellation"]["canceled_by"], "seller", "{shown}");
     assert_eq!(buy["cancellation"]["reason"], "the inventory is withdrawn", "{shown}");
-    let kept = shop.buy(&id).thing;
-    let history: Vec<_> = kept.history.iter().map(|change| change.summary.as_str()).collect();
+    let stored = shop.buy(&id).thing;
+    let history: Vec<_> = stored.history.iter().map(|change| change.summary.as_str()).collect();
     expect![[r#"
         [
             "the buyer created the buy",
@@ -242,7 +242,7 @@ fn page(
 
 #[test]
 fn what_waits_is_listed_by_age_in_pages() {
-    let mut shop = careful();
+    let mut shop = shop_with_four_eyes();
     // The creative `banner-2` has waited since the beginning.
     for (product, budget) in [("person", 600), ("soon", 600), ("display", 9_000), ("person", 700)] {
         shop.wait(1);

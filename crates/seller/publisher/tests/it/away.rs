@@ -19,23 +19,23 @@ use crate::support::{Harness, profile};
 
 /// A store that is somewhere else.
 #[derive(Debug, Default)]
-struct Far {
+struct UnreliableStore {
     store: MemoryPublisherStore,
-    is_away: AtomicBool,
-    asked: AtomicUsize,
+    is_unavailable: AtomicBool,
+    requests: AtomicUsize,
 }
 
-impl Far {
+impl UnreliableStore {
     fn check(&self) -> Result<(), InternalError> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        match self.is_away.load(Ordering::SeqCst) {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        match self.is_unavailable.load(Ordering::SeqCst) {
             true => Err(InternalError::new("asking the store", "nobody answers").transient()),
             false => Ok(()),
         }
     }
 }
 
-impl PublisherStore for Far {
+impl PublisherStore for UnreliableStore {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.check().and_then(|()| self.store.read(job))
     }
@@ -52,9 +52,9 @@ impl PublisherStore for Far {
     }
 }
 
-fn gazette(catalogue: Catalogue) -> (Harness, Arc<Far>) {
-    let far = Arc::new(Far::default());
-    (Harness::on(PublisherProfile { catalogue, ..profile() }, Arc::clone(&far) as _), far)
+fn gazette(catalogue: Catalogue) -> (Harness, Arc<UnreliableStore>) {
+    let store = Arc::new(UnreliableStore::default());
+    (Harness::on(PublisherProfile { catalogue, ..profile() }, Arc::clone(&store) as _), store)
 }
 
 fn wholesale(harness: &Harness) -> Value {
@@ -63,17 +63,18 @@ fn wholesale(harness: &Harness) -> Value {
 
 #[test]
 fn a_search_goes_on_from_memory_and_says_its_age() {
-    let (mut harness, far) = gazette(demo::catalogue());
-    let away = |is_away| far.is_away.store(is_away, Ordering::SeqCst);
-    let asked = || far.asked.swap(0, Ordering::SeqCst);
+    let (mut harness, store) = gazette(demo::catalogue());
+    let set_unavailable =
+        |is_unavailable| store.is_unavailable.store(is_unavailable, Ordering::SeqCst);
+    let requests = || store.requests.swap(0, Ordering::SeqCst);
     let before = wholesale(&harness);
     assert!(before.get("errors").is_none(), "{before}");
 
-    away(true);
+    set_unavailable(true);
     harness.now += SignedDuration::from_secs(42);
-    let _ = asked();
+    let _ = requests();
     let mut meanwhile = wholesale(&harness);
-    assert_eq!(asked(), 1);
+    assert_eq!(requests(), 1);
     let warning = meanwhile["errors"][0].clone();
     assert_eq!(warning["code"], "STALE_RESPONSE");
     assert_eq!(
@@ -83,7 +84,7 @@ fn a_search_goes_on_from_memory_and_says_its_age() {
     meanwhile.as_object_mut().unwrap().shift_remove("errors");
     assert_eq!(meanwhile, before);
     assert_eq!(wholesale(&harness)["errors"][0]["code"], "STALE_RESPONSE");
-    assert_eq!(asked(), 0, "nobody waits for it again within a second");
+    assert_eq!(requests(), 0, "nobody waits for it again within a second");
 
     // What nobody has read, and what would be kept, is not made up.
     let brief = json!({"buying_mode": "brief", "brief": "display beside hiking stories"});
@@ -105,19 +106,19 @@ fn a_search_goes_on_from_memory_and_says_its_age() {
         harness.ask(AdcpTool::GetProducts, json!({"buying_mode": "wholesale"})).document();
     assert_eq!(document["adcp_error"]["code"], "SERVICE_UNAVAILABLE", "it was read too long ago");
 
-    away(false);
+    set_unavailable(false);
     harness.now += SignedDuration::from_secs(1);
     assert_eq!(wholesale(&harness), before);
 }
 
 #[test]
 fn a_brief_whose_proposals_are_there_is_answered_with_them() {
-    let (mut harness, far) = gazette(demo::catalogue());
+    let (mut harness, store) = gazette(demo::catalogue());
     let brief = json!({"buying_mode": "brief", "brief": "display beside hiking stories"});
     let ask = |harness: &Harness| fitting(harness, AdcpTool::GetProducts, brief.clone());
     ask(&harness);
     let proposed = ask(&harness);
-    far.is_away.store(true, Ordering::SeqCst);
+    store.is_unavailable.store(true, Ordering::SeqCst);
     harness.now += SignedDuration::from_secs(3);
     let meanwhile = ask(&harness);
     assert_eq!(meanwhile["proposals"], proposed["proposals"]);

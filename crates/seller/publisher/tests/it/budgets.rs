@@ -14,26 +14,26 @@ use tradepost_publisher::store::EntityKind;
 use crate::support::shop::{Shop, errors, package};
 
 fn committed(shop: &Shop) -> MoneyAmount {
-    from_value(shop.kept(EntityKind::Account)[0]["funds"]["committed"].clone()).unwrap()
+    from_value(shop.stored(EntityKind::Account)[0]["funds"]["committed"].clone()).unwrap()
 }
 
 #[test]
 fn an_account_pays_for_what_it_can() {
     let shop = Shop::funded(3000, 1000);
-    let mut said = String::new();
+    let mut transcript = String::new();
     let answer = shop.create(json!({"packages": [package(json!({"budget": 2000.01}))]}));
-    said.push_str(&errors(&answer));
+    transcript.push_str(&errors(&answer));
     let answer = shop.create(json!({"packages": [package(json!({"product_id": "euro"}))]}));
-    said.push_str(&errors(&answer));
+    transcript.push_str(&errors(&answer));
     let id = shop.create(json!({}))["media_buy_id"].as_str().unwrap().to_owned();
     assert_eq!(committed(&shop), MoneyAmount::whole(2000));
     let package = shop.buy(&id).thing.packages[0].package_id.clone();
     let budget = |budget: f64| json!({"packages": [{"package_id": package, "budget": budget}]});
-    said.push_str(&errors(&shop.update(&id, budget(2500.0))));
-    said.push_str(&errors(&shop.update(&id, budget(2000.0))));
+    transcript.push_str(&errors(&shop.update(&id, budget(2500.0))));
+    transcript.push_str(&errors(&shop.update(&id, budget(2000.0))));
     assert_eq!(committed(&shop), MoneyAmount::whole(3000));
-    said.push_str(&errors(&shop.create(json!({}))));
-    said.push_str(&errors(&shop.update(&id, json!({"canceled": true}))));
+    transcript.push_str(&errors(&shop.create(json!({}))));
+    transcript.push_str(&errors(&shop.update(&id, json!({"canceled": true}))));
     assert_eq!(committed(&shop), MoneyAmount::whole(1000));
     expect![[r#"
         {"code":"BUDGET_EXCEEDED","message":"the account has less left to spend than this costs; see details","recovery":"correctable","field":"packages","suggestion":"ask for less, or allocate more","details":{"requested":2000.01,"available":2000,"currency":"USD"}}
@@ -42,14 +42,14 @@ fn an_account_pays_for_what_it_can() {
         "completed"
         {"code":"BUDGET_EXHAUSTED","message":"the account has nothing left to spend; the buyer has to add funds","recovery":"terminal","field":"packages","suggestion":"have funds added or the cap raised"}
         "completed"
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&transcript);
 }
 
 /// Numbers that look random and are the same every time.
-struct Dice(u64);
+struct Random(u64);
 
-impl Dice {
-    fn throw(&mut self, sides: u64) -> u64 {
+impl Random {
+    fn below(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -58,19 +58,19 @@ impl Dice {
 }
 
 /// A change of a buy, sensible or not.
-fn change(dice: &mut Dice, packages: &[String], revision: u64) -> Value {
+fn change(random: &mut Random, packages: &[String], revision: u64) -> Value {
     let creatives = ["banner", "banner-2", "ugly", "nobody"];
-    let budget = |dice: &mut Dice| dice.throw(300_000) as f64 / 100.0;
+    let budget = |random: &mut Random| random.below(300_000) as f64 / 100.0;
     let mut changes = json!({});
-    for _ in 0..=dice.throw(3) {
-        let id = &packages[dice.throw(packages.len() as u64) as usize];
-        let creative = creatives[dice.throw(4) as usize];
-        let days = 1 + dice.throw(28);
-        let one = match dice.throw(11) {
-            0 => json!({"paused": dice.throw(2) == 0}),
+    for _ in 0..=random.below(3) {
+        let id = &packages[random.below(packages.len() as u64) as usize];
+        let creative = creatives[random.below(4) as usize];
+        let days = 1 + random.below(28);
+        let one = match random.below(11) {
+            0 => json!({"paused": random.below(2) == 0}),
             1 => json!({"end_time": format!("2026-08-{days:02}T00:00:00Z")}),
             2 => json!({"start_time": format!("2026-07-{days:02}T00:00:00Z")}),
-            3 => json!({"new_packages": [package(json!({"budget": budget(dice)}))]}),
+            3 => json!({"new_packages": [package(json!({"budget": budget(random)}))]}),
             4 => json!({"packages": [{"package_id": id, "canceled": true}]}),
             5 => {
                 json!({"packages": [{"package_id": id, "creative_assignments": [{"creative_id": creative}]}]})
@@ -78,9 +78,9 @@ fn change(dice: &mut Dice, packages: &[String], revision: u64) -> Value {
             6 => {
                 json!({"packages": [{"package_id": id, "targeting_overlay": {"geo_countries": ["US"]}}]})
             }
-            7 => json!({"revision": revision + dice.throw(2)}),
-            8 if dice.throw(12) == 0 => json!({"canceled": true}),
-            _ => json!({"packages": [{"package_id": id, "budget": budget(dice)}]}),
+            7 => json!({"revision": revision + random.below(2)}),
+            8 if random.below(12) == 0 => json!({"canceled": true}),
+            _ => json!({"packages": [{"package_id": id, "budget": budget(random)}]}),
         };
         changes.as_object_mut().unwrap().extend(one.as_object().unwrap().clone());
     }
@@ -93,7 +93,7 @@ fn sums_hold_after_any_change_and_refusals_change_nothing() {
     let mut refused = 0;
     let mut same = 0;
     for seed in 1..=16_u64 {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let shop = Shop::funded(9000, 0);
         let answer = shop
             .create(json!({"packages": [package(json!({})), package(json!({"budget": 2000}))]}));
@@ -103,7 +103,7 @@ fn sums_hold_after_any_change_and_refusals_change_nothing() {
             let mut packages: Vec<_> =
                 before.thing.packages.iter().map(|package| package.package_id.clone()).collect();
             packages.push("pkg_nobody".to_owned());
-            let changes = change(&mut dice, &packages, before.record.revision);
+            let changes = change(&mut random, &packages, before.record.revision);
             let paid = committed(&shop);
             let answer = shop.update(&id, changes.clone());
             let after = shop.buy(&id);
@@ -217,7 +217,7 @@ fn a_waiting_buy_holds_its_daily_share_until_declined() {
     let waits = json!({"packages": [package(json!({"product_id": "soon"}))]});
     assert_eq!(shop.create(waits.clone())["status"], "submitted");
     assert_eq!(errors(&shop.create(waits.clone())).matches("BUDGET_EXCEEDED").count(), 1);
-    let task = shop.kept(EntityKind::Task)[0]["task_id"].as_str().unwrap().to_owned();
+    let task = shop.stored(EntityKind::Task)[0]["task_id"].as_str().unwrap().to_owned();
     crate::staff::decide(
         &shop.harness,
         &crate::staff::decision(DecisionSubject::Task, &task, DecisionStep::Decline),

@@ -14,20 +14,20 @@ use crate::support::shop::{Shop, errors, package};
 /// is kept of any.
 fn refused(shop: &Shop, requests: &[(&str, Value)], expected: &Expect) {
     let before = (
-        shop.kept(EntityKind::MediaBuy),
-        shop.kept(EntityKind::Account),
-        shop.kept(EntityKind::Task),
+        shop.stored(EntityKind::MediaBuy),
+        shop.stored(EntityKind::Account),
+        shop.stored(EntityKind::Task),
     );
-    let mut said = String::new();
+    let mut transcript = String::new();
     for (title, changes) in requests {
         let answer = shop.create(changes.clone());
-        said.push_str(&format!("# {title}\n{}", errors(&answer)));
+        transcript.push_str(&format!("# {title}\n{}", errors(&answer)));
     }
-    expected.assert_eq(&said);
+    expected.assert_eq(&transcript);
     let after = (
-        shop.kept(EntityKind::MediaBuy),
-        shop.kept(EntityKind::Account),
-        shop.kept(EntityKind::Task),
+        shop.stored(EntityKind::MediaBuy),
+        shop.stored(EntityKind::Account),
+        shop.stored(EntityKind::Task),
     );
     assert_eq!(before, after);
 }
@@ -520,18 +520,18 @@ fn what_the_whole_buy_cannot_be_is_said_as_well() {
 fn nothing_is_sold_without_the_ad_server() {
     let shop = Shop::new();
     let says = |supply| *shop.harness.services.supply.lock().unwrap() = Some(supply);
-    let mut said = String::new();
+    let mut transcript = String::new();
     says(Ok(Supply { sold_out: vec!["display".to_owned()], age_seconds: 0, stale: None }));
-    said.push_str(&errors(&shop.create(json!({}))));
+    transcript.push_str(&errors(&shop.create(json!({}))));
     says(Err(Unavailable::Down { retry_after: Some(Duration::from_secs(9)) }));
-    said.push_str(&errors(&shop.create(json!({}))));
+    transcript.push_str(&errors(&shop.create(json!({}))));
     says(Err(Unavailable::Misconfigured { setting: "upstream" }));
-    said.push_str(&errors(&shop.create(json!({}))));
+    transcript.push_str(&errors(&shop.create(json!({}))));
     expect![[r#"
         {"code":"PRODUCT_UNAVAILABLE","message":"the product is sold out; choose another one","recovery":"correctable","field":"packages[0].product_id","suggestion":"choose another product"}
         {"code":"SERVICE_UNAVAILABLE","message":"the seller cannot ask its ad server for the moment; send the same again","recovery":"transient","suggestion":"retry the same request later, with backoff","retry_after":9}
         {"code":"CONFIGURATION_ERROR","message":"the seller's ad server is not set up; the seller's operator has to set it up","recovery":"terminal","suggestion":"tell the people who run the seller"}
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&transcript);
 }
 
 #[test]
@@ -725,7 +725,7 @@ fn buys_are_listed_by_status_and_page_by_page() {
     }
     shop.create(json!({"start_time": "asap", "paused": true}));
     shop.wait(1);
-    let mut said = String::new();
+    let mut transcript = String::new();
     let rows = |answer: &Value| -> Vec<String> {
         let rows = answer["media_buys"].as_array().unwrap().iter();
         rows.map(|row| format!("{}:{}", row["media_buy_id"], row["status"]).replace('"', ""))
@@ -741,11 +741,12 @@ fn buys_are_listed_by_status_and_page_by_page() {
         let answer = shop.ask(AdcpTool::GetMediaBuys, filter.clone());
         let mut pagination = answer["pagination"].clone();
         let cursor = pagination.as_object_mut().unwrap().swap_remove("cursor");
-        said.push_str(&format!("{filter}\n  {:?} {pagination}\n", rows(&answer)));
+        transcript.push_str(&format!("{filter}\n  {:?} {pagination}\n", rows(&answer)));
         if let Some(cursor) = cursor {
             let mut next = filter.clone();
             next["pagination"]["cursor"] = cursor;
-            said.push_str(&format!("  then {:?}\n", rows(&shop.ask(AdcpTool::GetMediaBuys, next))));
+            transcript
+                .push_str(&format!("  then {:?}\n", rows(&shop.ask(AdcpTool::GetMediaBuys, next))));
         }
     }
     expect![[r#"
@@ -758,5 +759,5 @@ fn buys_are_listed_by_status_and_page_by_page() {
         {"status_filter":["active","paused","pending_creatives","pending_start"],"pagination":{"max_results":3}}
           ["mb_1:active", "mb_3:pending_start", "mb_5:pending_creatives"] {"has_more":true,"total_count":4}
           then ["mb_7:paused"]
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&transcript);
 }

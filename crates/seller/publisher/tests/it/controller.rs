@@ -235,10 +235,11 @@ fn accounts_creatives_and_conversations_are_moved_as_published() {
         params["status"] = json!(status);
         let request = run(scenario, params);
         // To another caller none of this is there.
-        let theirs = script.ask_as("nova", CONTROLLER, request.clone());
+        let other_caller_answer = script.ask_as("nova", CONTROLLER, request.clone());
         assert!(
-            ["NOT_FOUND", "INVALID_PARAMS"].contains(&theirs["error"].as_str().unwrap()),
-            "{theirs}"
+            ["NOT_FOUND", "INVALID_PARAMS"]
+                .contains(&other_caller_answer["error"].as_str().unwrap()),
+            "{other_caller_answer}"
         );
         let answer = script.ask(CONTROLLER, request);
         let said = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();

@@ -48,9 +48,9 @@ fn a_creative_is_made_kept_changed_and_put_away() {
     script.note("the same again", sync, json!({"creatives": [banner("one")]}));
     let renamed = json!({"creatives": [but("one", json!({"name": "Another name"}))]});
     script.note("rehearsed", sync, {
-        let mut rehearsal = renamed.clone();
-        rehearsal["dry_run"] = json!(true);
-        rehearsal
+        let mut dry_run = renamed.clone();
+        dry_run["dry_run"] = json!(true);
+        dry_run
     });
     script.note("changed", sync, renamed);
     script.note(
@@ -763,11 +763,11 @@ fn creatives_are_assigned_to_packages_of_the_caller_alone() {
     script.note("a creative that is not there", sync, assign("never", "held"));
     let mut strict = assign("new", "nowhere");
     strict["validation_mode"] = json!("strict");
-    let mine = script.note("strictly", sync, strict.clone());
+    let own_answer = script.note("strictly", sync, strict.clone());
     strict["assignments"][0]["package_id"] = json!("running");
     // What is another's and what is nobody's are the same (`U-1`).
-    let theirs = script.ask_as("nova", sync, strict);
-    assert_eq!(mine, theirs);
+    let other_answer = script.ask_as("nova", sync, strict);
+    assert_eq!(own_answer, other_answer);
     script.note(
         "in delivery",
         sync,

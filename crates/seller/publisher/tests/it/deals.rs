@@ -48,7 +48,7 @@ fn deals() -> AdServerCapabilities {
 }
 
 /// A package without creatives; what `changes` has wins.
-fn dealt(changes: Value) -> Value {
+fn deal_package(changes: Value) -> Value {
     let mut all = json!({"product_id": "dealt", "creative_assignments": null});
     all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     package(all)
@@ -57,7 +57,7 @@ fn dealt(changes: Value) -> Value {
 #[test]
 fn a_deal_is_sold_with_its_id_and_waits_for_no_creatives() {
     let shop = shop(Some(deals()));
-    let made = shop.create(json!({"packages": [dealt(json!({})), dealt(json!({}))]}));
+    let made = shop.create(json!({"packages": [deal_package(json!({})), deal_package(json!({}))]}));
     assert_eq!(made["media_buy_status"], "pending_start", "{made}");
     let buy = made["media_buy_id"].as_str().unwrap();
     let packages = made["packages"].as_array().unwrap();
@@ -66,14 +66,14 @@ fn a_deal_is_sold_with_its_id_and_waits_for_no_creatives() {
         assert_eq!(package["ext"], json!({"tradepost": {"deal_id": id}}), "{package}");
     }
     // A package that is added later is named in the same way.
-    let added = shop.update(buy, json!({"new_packages": [dealt(json!({}))]}));
+    let added = shop.update(buy, json!({"new_packages": [deal_package(json!({}))]}));
     let added = &added["affected_packages"][0];
     let id = ExternalId::for_deal(buy, added["package_id"].as_str().unwrap_or_default());
     assert_eq!(added["ext"]["tradepost"]["deal_id"], json!(id), "{added}");
     let listed = shop.ask(AdcpTool::GetMediaBuys, json!({"media_buy_ids": [buy]}));
     let listed = &listed["media_buys"][0]["packages"];
     assert_eq!(listed[0]["ext"], packages[0]["ext"], "{listed}");
-    let orders = shop.kept(EntityKind::RemoteOrder);
+    let orders = shop.stored(EntityKind::RemoteOrder);
     assert_eq!(orders.len(), 1, "{orders:#?}");
     assert!(shop.harness.services.order_questions.lock().unwrap().is_empty(), "nothing to ask");
     let capabilities = shop.ask(AdcpTool::GetAdcpCapabilities, json!({}));
@@ -100,10 +100,10 @@ fn deal_ids_are_short_and_each_package_has_its_own() {
 #[test]
 fn people_are_told_when_a_deal_has_spent_its_budget() {
     let mut shop = shop(Some(deals()));
-    let made = shop.create(json!({"packages": [dealt(json!({"budget": 1000}))]}));
+    let made = shop.create(json!({"packages": [deal_package(json!({"budget": 1000}))]}));
     let package = made["packages"][0].clone();
-    let told = |shop: &Shop| -> Vec<Value> {
-        let events = shop.kept(EntityKind::StaffEvent).into_iter();
+    let deal_events = |shop: &Shop| -> Vec<Value> {
+        let events = shop.stored(EntityKind::StaffEvent).into_iter();
         events.filter(|event| event["subject"] == "deal").collect()
     };
     shop.harness.now = "2026-07-10T12:00:00Z".parse().unwrap();
@@ -121,14 +121,14 @@ fn people_are_told_when_a_deal_has_spent_its_budget() {
         shop.wait(1);
         let row = json!({"package": package["package_id"], "day": day, "spend": spend});
         report(&shop, &rows(&[row])).unwrap();
-        told(&shop).len()
+        deal_events(&shop).len()
     };
     assert_eq!(spend("2026-07-01", 999), 0);
     assert_eq!(spend("2026-07-02", 1), 1);
     assert_eq!(spend("2026-07-03", 100), 1, "once");
     assert_eq!(spend("2026-07-01", 500), 1, "a correction");
     assert_eq!(spend("2026-07-04", 400), 2, "spent again");
-    let event = told(&shop).remove(0);
+    let event = deal_events(&shop).remove(0);
     let id = package["ext"]["tradepost"]["deal_id"].as_str().unwrap();
     let problem = format!(
         "The deal {id} of the package {} has spent 1000 of 1000 USD.",
@@ -156,7 +156,7 @@ fn what_a_deal_cannot_be_is_refused_at_its_field() {
     let cap = json!({"frequency_cap": {"suppress": {"interval": 60, "unit": "minutes"}}});
     let assigned = json!([{"creative_id": "banner"}]);
     let refused = shop.create(json!({"packages": [
-        dealt(json!({"creative_assignments": assigned, "impressions": 1000})),
+        deal_package(json!({"creative_assignments": assigned, "impressions": 1000})),
     ]}));
     expect![[r#"
         {"code":"UNSUPPORTED_FEATURE","message":"the package is sold as a deal, whose creatives your bidder serves; leave them out","recovery":"correctable","field":"packages[0].creative_assignments","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
@@ -164,21 +164,22 @@ fn what_a_deal_cannot_be_is_refused_at_its_field() {
     "#]].assert_eq(&errors(&refused));
     // Whatever the ad server is, if there is one yet.
     for shop in [&shop, &self::shop(None)] {
-        let refused = shop.create(json!({"packages": [dealt(json!({"targeting_overlay": cap}))]}));
+        let refused =
+            shop.create(json!({"packages": [deal_package(json!({"targeting_overlay": cap}))]}));
         expect![[r#"
             {"code":"UNSUPPORTED_FEATURE","message":"the package is sold as a deal, whose targeting your bidder applies; leave it out","recovery":"correctable","field":"packages[0].targeting_overlay.frequency_cap","suggestion":"read get_adcp_capabilities and leave out what is not supported"}
         "#]].assert_eq(&errors(&refused));
     }
     let refused = shop.create(json!({"packages": [
-        dealt(json!({"product_id": "promised"})),
-        dealt(json!({"product_id": "clicked", "pricing_option_id": "cpc"})),
+        deal_package(json!({"product_id": "promised"})),
+        deal_package(json!({"product_id": "clicked", "pricing_option_id": "cpc"})),
     ]}));
     expect![[r#"
         {"code":"PRODUCT_UNAVAILABLE","message":"the seller's ad server cannot deliver this product now; choose another one","recovery":"correctable","field":"packages[0].product_id","suggestion":"choose another product","details":{"product_id":"promised"}}
         {"code":"UNSUPPORTED_FEATURE","message":"the seller's ad server does not do this; details.reason says what; leave it out, or choose something else","recovery":"correctable","field":"packages[1].pricing_option_id","suggestion":"read get_adcp_capabilities and leave out what is not supported","details":{"reason":"A deal has a price for a thousand impressions."}}
     "#]].assert_eq(&errors(&refused));
-    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
-    let made = shop.create(json!({"packages": [dealt(json!({}))]}));
+    assert_eq!(shop.stored(EntityKind::MediaBuy), Vec::<Value>::new());
+    let made = shop.create(json!({"packages": [deal_package(json!({}))]}));
     let buy = made["media_buy_id"].as_str().unwrap();
     let id = &made["packages"][0]["package_id"];
     for (change, field) in [
@@ -206,7 +207,7 @@ fn what_a_deal_cannot_be_is_refused_at_its_field() {
 #[test]
 fn an_ad_server_without_deals_sells_none() {
     let shop = shop(Some(AdServerCapabilities { line_items: true, ..Default::default() }));
-    let answer = shop.create(json!({"packages": [dealt(json!({}))]}));
+    let answer = shop.create(json!({"packages": [deal_package(json!({}))]}));
     assert_eq!(answer["errors"][0]["code"], "PRODUCT_UNAVAILABLE", "{answer}");
     assert_eq!(answer["errors"][0]["field"], "packages[0].product_id", "{answer}");
 }
@@ -285,12 +286,12 @@ fn spend(shop: &mut Shop, made: &Value, spend: u64) {
 #[test]
 fn a_budget_that_is_lowered_to_what_is_spent_is_told_and_over_deals_are_not_read() {
     let mut shop = shop(Some(deals()));
-    let long = shop.create(json!({"packages": [dealt(json!({"budget": 1000}))]}));
+    let long = shop.create(json!({"packages": [deal_package(json!({"budget": 1000}))]}));
     let short = json!({"budget": 1000, "end_time": "2026-07-08T00:00:00Z"});
     let others: Vec<Value> =
-        (0..3).map(|_| shop.create(json!({"packages": [dealt(short.clone())]}))).collect();
-    let told = |shop: &Shop| -> usize {
-        let events = shop.kept(EntityKind::StaffEvent).into_iter();
+        (0..3).map(|_| shop.create(json!({"packages": [deal_package(short.clone())]}))).collect();
+    let deal_events = |shop: &Shop| -> usize {
+        let events = shop.stored(EntityKind::StaffEvent).into_iter();
         events.filter(|event| event["subject"] == "deal").count()
     };
     shop.harness.now = "2026-07-05T12:00:00Z".parse().unwrap();
@@ -298,15 +299,15 @@ fn a_budget_that_is_lowered_to_what_is_spent_is_told_and_over_deals_are_not_read
         spend(&mut shop, other, 1000);
     }
     spend(&mut shop, &long, 600);
-    assert_eq!(told(&shop), 3);
+    assert_eq!(deal_events(&shop), 3);
     let buy = long["media_buy_id"].as_str().unwrap();
     let lower =
         json!({"packages": [{"package_id": long["packages"][0]["package_id"], "budget": 600}]});
     let lowered = shop.update(buy, lower);
     assert_eq!(lowered["status"], "completed", "{lowered}");
-    assert_eq!(told(&shop), 4);
+    assert_eq!(deal_events(&shop), 4);
     spend(&mut shop, &long, 650);
-    assert_eq!(told(&shop), 4, "once");
+    assert_eq!(deal_events(&shop), 4, "once");
     let listed = |shop: &Shop, now: &str| -> usize {
         let publisher = &shop.harness.publisher;
         let now = now.parse().unwrap();
@@ -322,5 +323,5 @@ fn a_budget_that_is_lowered_to_what_is_spent_is_told_and_over_deals_are_not_read
     shop.harness.now = "2026-07-09T12:00:00Z".parse().unwrap();
     spend(&mut shop, others.first().unwrap(), 900);
     spend(&mut shop, others.first().unwrap(), 1000);
-    assert_eq!(told(&shop), 4);
+    assert_eq!(deal_events(&shop), 4);
 }

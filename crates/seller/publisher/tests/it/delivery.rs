@@ -161,19 +161,20 @@ fn reports_are_shown_as_sent_by_day_and_by_package() {
         }"#]]
     .assert_eq(&tradepost_document::json::to_string_pretty(&deliveries(&shop, asked)).unwrap());
     // The end of a range is not in it.
-    let mut said = String::new();
+    let mut transcript = String::new();
     for (start, end) in
         [("2026-06-01", "2026-06-02"), ("2026-06-02", "2026-06-03"), ("2026-05-01", "2026-06-01")]
     {
         let answer =
             deliveries(&shop, json!({"media_buy_ids": [id], "start_date": start, "end_date": end}));
-        said.push_str(&format!("{} {}\n", answer["reporting_period"], answer["aggregated_totals"]));
+        transcript
+            .push_str(&format!("{} {}\n", answer["reporting_period"], answer["aggregated_totals"]));
     }
     expect![[r#"
         {"start":"2026-06-01T00:00:00Z","end":"2026-06-02T00:00:00Z"} {"impressions":10000,"spend":100.01,"clicks":151,"media_buy_count":1}
         {"start":"2026-06-02T00:00:00Z","end":"2026-06-03T00:00:00Z"} {"impressions":5000,"spend":50,"conversions":3,"media_buy_count":1}
         {"start":"2026-05-01T00:00:00Z","end":"2026-06-01T00:00:00Z"} {"impressions":0,"spend":0,"media_buy_count":1}
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&transcript);
 }
 
 #[test]
@@ -246,21 +247,21 @@ fn what_vendors_measure_is_shown_as_it_was_reported_last() {
 fn what_cannot_be_reported_is_refused() {
     let shop = Shop::new();
     let id = running(&shop);
-    let mut said = String::new();
+    let mut transcript = String::new();
     for asked in [
         json!({"media_buy_ids": [id, "mb_none"]}),
         json!({"media_buy_ids": [id], "start_date": "2026-06-05", "end_date": "2026-06-05"}),
         json!({"media_buy_ids": [id], "start_date": "2026-02-30"}),
         json!({"media_buy_ids": [id], "time_granularity": "hourly"}),
     ] {
-        said.push_str(&errors(&deliveries(&shop, asked)));
+        transcript.push_str(&errors(&deliveries(&shop, asked)));
     }
     expect![[r#"
         {"code":"MEDIA_BUY_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","field":"media_buy_ids","suggestion":"check media_buy_id with get_media_buys"}
         {"code":"INVALID_REQUEST","message":"end_date is not in the range any more; it has to lie after start_date","recovery":"correctable","field":"end_date","suggestion":"correct what field and issues name and send again"}
         {"code":"INVALID_REQUEST","message":"there is no such day","recovery":"correctable","field":"start_date","suggestion":"correct what field and issues name and send again"}
         {"code":"UNSUPPORTED_GRANULARITY","message":"these media buys are not reported in such windows","recovery":"correctable","field":"time_granularity","suggestion":"choose a granularity that the product declares, or leave it out","details":{"accepted_values":[]}}
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&transcript);
     // U-1: another tenant's and nobody's are one answer.
     let ask = |id: &str| {
         shop.ask_as("nova", AdcpTool::GetMediaBuyDelivery, json!({"media_buy_ids": [id]}))
@@ -277,8 +278,8 @@ fn what_is_spent_bounds_what_can_be_changed() {
     let first = shop.buy(&id).thing.packages[0].package_id.clone();
     shop.update(&id, json!({"paused": true}));
     spend(&shop, &id, 95);
-    let mut said = String::new();
-    let mut update = |changes: Value| said.push_str(&errors(&shop.update(&id, changes)));
+    let mut transcript = String::new();
+    let mut update = |changes: Value| transcript.push_str(&errors(&shop.update(&id, changes)));
     update(json!({"packages": [{"package_id": first, "budget": 600}]}));
     spend(&shop, &id, 100);
     update(json!({"paused": false}));
@@ -289,7 +290,7 @@ fn what_is_spent_bounds_what_can_be_changed() {
         {"code":"BUDGET_EXHAUSTED","message":"the budget has been spent; raise it in the same request","recovery":"terminal","field":"paused","suggestion":"have funds added or the cap raised"}
         {"code":"BUDGET_EXHAUSTED","message":"the budget has been spent; raise it in the same request","recovery":"terminal","field":"end_time","suggestion":"have funds added or the cap raised"}
         "completed"
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&transcript);
     let row = &deliveries(&shop, json!({"media_buy_ids": [id]}))["media_buy_deliveries"][0];
     assert_eq!(row["by_package"][0]["delivery_status"], "delivering");
 }
@@ -299,7 +300,7 @@ fn a_sandbox_forces_a_buy_along_the_published_ways_alone() {
     use MediaBuyStatus::{
         Active, Canceled, Completed, Paused, PendingCreatives, PendingStart, Rejected,
     };
-    let mut said = String::new();
+    let mut transcript = String::new();
     for from in [PendingCreatives, PendingStart, Active, Paused, Completed, Rejected, Canceled] {
         let mut ways = Vec::new();
         for to in MediaBuyStatus::ALL.iter().copied() {
@@ -335,7 +336,7 @@ fn a_sandbox_forces_a_buy_along_the_published_ways_alone() {
                 ways.push(to.name());
             }
         }
-        said.push_str(&format!("{}: {ways:?}\n", from.name()));
+        transcript.push_str(&format!("{}: {ways:?}\n", from.name()));
     }
     expect![[r#"
         pending_creatives: ["pending_start", "active", "paused", "completed", "rejected", "canceled"]
@@ -345,5 +346,5 @@ fn a_sandbox_forces_a_buy_along_the_published_ways_alone() {
         completed: []
         rejected: []
         canceled: []
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&transcript);
 }

@@ -52,19 +52,20 @@ fn events_are_counted_once_for_each_source() {
         AdcpTool::LogEvent,
         log("pixel", json!([lead, foreign])),
     );
-    let mut rehearsal = log("pixel", json!([purchase("e6")]));
-    rehearsal["test_event_code"] = json!("TEST1");
-    script.ask(AdcpTool::LogEvent, rehearsal);
+    let mut dry_run = log("pixel", json!([purchase("e6")]));
+    dry_run["test_event_code"] = json!("TEST1");
+    script.ask(AdcpTool::LogEvent, dry_run);
     script.note(
         "after a rehearsal it is new",
         AdcpTool::LogEvent,
         log("pixel", json!([purchase("e6")])),
     );
-    let nobody =
+    let not_found =
         script.note("no such source", AdcpTool::LogEvent, log("nobody", json!([purchase("e1")])));
     // Another's is nobody's (`U-1`).
-    let theirs = script.ask_as("nova", AdcpTool::LogEvent, log("pixel", json!([purchase("e1")])));
-    assert_eq!(nobody, theirs);
+    let of_other_caller =
+        script.ask_as("nova", AdcpTool::LogEvent, log("pixel", json!([purchase("e1")])));
+    assert_eq!(not_found, of_other_caller);
     script.note("no list", sources, json!({"delete_missing": true}));
     script.note("one away", sources, json!({"event_sources": [pixel], "delete_missing": true}));
     script.check(&expect![[r##"

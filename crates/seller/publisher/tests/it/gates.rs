@@ -415,7 +415,7 @@ fn a_caller_of_the_release_before_gets_its_codes() {
 }
 
 /// A shop in which `nova` has two accounts and lends one of them, and `acme` has one of its own.
-fn lending(lent: AccountRights) -> Harness {
+fn harness_with_lent_account(rights: AccountRights) -> Harness {
     let harness =
         Harness::from_profile(PublisherProfile { catalogue: shop::catalogue(), ..profile() });
     let now = harness.now;
@@ -428,7 +428,7 @@ fn lending(lent: AccountRights) -> Harness {
                 now,
             )?;
         }
-        AccountGrant { account_id: "acc_lent".to_owned(), authorization: lent }.put(
+        AccountGrant { account_id: "acc_lent".to_owned(), authorization: rights }.put(
             tx,
             "agent:acme",
             now,
@@ -444,10 +444,12 @@ fn buy(harness: &Harness, principal: &str, account: &str, key: &str) -> String {
         "account": {"account_id": account}, "brand": {"domain": domain}, "start_time": "asap",
         "end_time": "2026-12-01T00:00:00Z",
         "packages": [shop::package(json!({"creative_assignments": null}))]});
-    said(&harness.ask_as(&harness.caller(principal), AdcpTool::CreateMediaBuy, request).document())
+    outcome(
+        &harness.ask_as(&harness.caller(principal), AdcpTool::CreateMediaBuy, request).document(),
+    )
 }
 
-fn said(answer: &Value) -> String {
+fn outcome(answer: &Value) -> String {
     let replayed = if answer["replayed"] == true { " replayed" } else { "" };
     let member = answer["adcp_error"]["code"].as_str().or(answer["media_buy_id"].as_str());
     format!("{}{replayed}", member.unwrap_or("done"))
@@ -457,7 +459,9 @@ fn pause(harness: &Harness, principal: &str, account: &str, id: &str, key: u32) 
     let key = format!("11111111-0000-4000-8000-{key:012}");
     let request = json!({"idempotency_key": key, "account": {"account_id": account},
         "media_buy_id": id, "paused": true});
-    said(&harness.ask_as(&harness.caller(principal), AdcpTool::UpdateMediaBuy, request).document())
+    outcome(
+        &harness.ask_as(&harness.caller(principal), AdcpTool::UpdateMediaBuy, request).document(),
+    )
 }
 
 fn buys(harness: &Harness, principal: &str) -> String {
@@ -470,7 +474,7 @@ fn buys(harness: &Harness, principal: &str) -> String {
 
 #[test]
 fn both_see_what_is_bought_on_a_lent_account() {
-    let harness = lending(AccountRights::default());
+    let harness = harness_with_lent_account(AccountRights::default());
     let made = [
         buy(&harness, "nova", "acc_kept", "aaaaaaaa"),
         buy(&harness, "nova", "acc_lent", "bbbbbbbb"),
@@ -493,7 +497,8 @@ fn both_see_what_is_bought_on_a_lent_account() {
 
 #[test]
 fn a_lent_account_serves_only_what_it_was_lent_for() {
-    let harness = lending(scope(&["get_media_buys", "update_media_buy"], &[], true));
+    let harness =
+        harness_with_lent_account(scope(&["get_media_buys", "update_media_buy"], &[], true));
     let made = buy(&harness, "nova", "acc_lent", "bbbbbbbb");
     assert_eq!(buys(&harness, "acme"), made);
     let tried = [
@@ -506,14 +511,14 @@ fn a_lent_account_serves_only_what_it_was_lent_for() {
     expect!["SCOPE_INSUFFICIENT READ_ONLY_SCOPE MEDIA_BUY_NOT_FOUND MEDIA_BUY_NOT_FOUND"]
         .assert_eq(&tried.join(" "));
     // And without the reading, it is not seen either.
-    let harness = lending(scope(&["create_media_buy"], &[], false));
+    let harness = harness_with_lent_account(scope(&["create_media_buy"], &[], false));
     buy(&harness, "nova", "acc_lent", "bbbbbbbb");
     assert_eq!(buys(&harness, "acme"), "");
 }
 
 #[test]
 fn an_account_that_stands_badly_permits_only_replays_and_reading() {
-    let harness = lending(AccountRights::default());
+    let harness = harness_with_lent_account(AccountRights::default());
     let made = buy(&harness, "acme", "acc_own", "aaaaaaaa");
     let now = harness.now;
     harness.put(move |tx| {
@@ -554,17 +559,17 @@ fn what_is_bought_is_for_the_brand_of_the_account() {
     };
     let buy = |brand: Value| (AdcpTool::CreateMediaBuy, Shop::order(json!({"brand": brand})));
     let own = json!({"domain": "acmeoutdoor.example", "brand_id": "tents"});
-    let house = json!({"domain": "acmeoutdoor.example"});
-    let sister = json!({"domain": "acmeoutdoor.example", "brand_id": "boats"});
+    let parent_brand = json!({"domain": "acmeoutdoor.example"});
+    let sibling_brand = json!({"domain": "acmeoutdoor.example", "brand_id": "boats"});
     let other = json!({"domain": "novamotors.example"});
     let table = [
         (products(own.clone()), "completed"),
-        (products(house.clone()), "completed"),
-        (products(sister.clone()), "completed"),
+        (products(parent_brand.clone()), "completed"),
+        (products(sibling_brand.clone()), "completed"),
         (products(other.clone()), "completed"),
         (buy(own), "completed"),
-        (buy(house), "completed"),
-        (buy(sister), "INVALID_REQUEST brand.brand_id"),
+        (buy(parent_brand), "completed"),
+        (buy(sibling_brand), "INVALID_REQUEST brand.brand_id"),
         (buy(other), "INVALID_REQUEST brand.domain"),
     ];
     for ((tool, arguments), expected) in table {
@@ -575,5 +580,5 @@ fn what_is_bought_is_for_the_brand_of_the_account() {
         };
         assert_eq!(found, expected, "{tool} {arguments}");
     }
-    assert_eq!(shop.kept(EntityKind::MediaBuy).len(), 2);
+    assert_eq!(shop.stored(EntityKind::MediaBuy).len(), 2);
 }

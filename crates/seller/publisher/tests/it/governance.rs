@@ -47,12 +47,12 @@ fn an_approved_buy_comes_about_and_hands_the_token_on() {
     assert_eq!(shop.update(id, json!({"paused": true}))["revision"], 3);
     assert_eq!(asked(&shop).len(), 0);
     // A silent agent stops the next change, and nothing changes.
-    let before = shop.kept(EntityKind::MediaBuy);
+    let before = shop.stored(EntityKind::MediaBuy);
     let refused = shop.update(id, json!({"end_time": "2026-10-01T00:00:00Z"}));
     expect![[r#"
         {"code":"GOVERNANCE_UNAVAILABLE","message":"the account's governance agent gave no decision; nothing has been done","recovery":"transient","suggestion":"try again later; ask the plan's operator if it persists"}
     "#]].assert_eq(&errors(&refused));
-    assert_eq!(before, shop.kept(EntityKind::MediaBuy));
+    assert_eq!(before, shop.stored(EntityKind::MediaBuy));
 }
 
 #[test]
@@ -84,10 +84,10 @@ fn without_its_consent_nothing_comes_about() {
         ("a bad token", refused("PERMISSION_DENIED")),
         ("anything else", refused("AUTH_INVALID")),
     ];
-    let mut said = String::new();
+    let mut transcript = String::new();
     for (title, decision) in table {
         shop.harness.services.governance.lock().unwrap().push(decision);
-        said.push_str(&format!("# {title}\n{}", errors(&shop.create(governed(json!({}))))));
+        transcript.push_str(&format!("# {title}\n{}", errors(&shop.create(governed(json!({}))))));
     }
     expect![[r##"
         # denied
@@ -112,20 +112,20 @@ fn without_its_consent_nothing_comes_about() {
         {"code":"PERMISSION_DENIED","message":"the governance agent does not accept the token of the request","recovery":"correctable","field":"governance_context","suggestion":"get a token with check_governance, or ask the seller"}
         # anything else
         {"code":"GOVERNANCE_UNAVAILABLE","message":"the account's governance agent gave no decision; nothing has been done","recovery":"transient","suggestion":"try again later; ask the plan's operator if it persists"}
-    "##]].assert_eq(&said);
-    assert_eq!(shop.kept(EntityKind::MediaBuy).len(), 1);
+    "##]].assert_eq(&transcript);
+    assert_eq!(shop.stored(EntityKind::MediaBuy).len(), 1);
 }
 
 #[test]
 fn what_would_be_refused_anyway_is_not_asked_about() {
     let shop = Shop::governed();
-    let mut said = String::new();
+    let mut transcript = String::new();
     for order in [
         json!({}),
         json!({"plan_id": "plan_7"}),
         governed(json!({"end_time": "2026-05-01T00:00:00Z"})),
     ] {
-        said.push_str(&format!("{}\n", errors(&shop.create(order))));
+        transcript.push_str(&format!("{}\n", errors(&shop.create(order))));
     }
     expect![[r#"
         {"code":"PERMISSION_DENIED","message":"the account's governance agent has to be asked with its token; send the governance_context of its approval","recovery":"correctable","field":"governance_context","suggestion":"get a token with check_governance, or ask the seller"}
@@ -135,7 +135,7 @@ fn what_would_be_refused_anyway_is_not_asked_about() {
 
         {"code":"INVALID_REQUEST","message":"the end is in the past","recovery":"correctable","field":"end_time","suggestion":"correct what field and issues name and send again"}
 
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&transcript);
     assert_eq!(asked(&shop).len(), 0);
 }
 

@@ -423,9 +423,9 @@ fn of_many_at_once_one_has_an_effect() {
 fn a_request_that_breaks_leaves_the_key_free() {
     /// A store whose first write fails.
     #[derive(Debug, Default)]
-    struct Failing(MemoryPublisherStore, Mutex<bool>);
+    struct FailingFirstWrite(MemoryPublisherStore, Mutex<bool>);
 
-    impl PublisherStore for Failing {
+    impl PublisherStore for FailingFirstWrite {
         fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
             self.0.read(job)
         }
@@ -439,7 +439,7 @@ fn a_request_that_breaks_leaves_the_key_free() {
         }
     }
 
-    let harness = Harness::on(profile(), Arc::new(Failing::default()));
+    let harness = Harness::on(profile(), Arc::new(FailingFirstWrite::default()));
     harness.check(
         AdcpTool::SyncAccounts,
         opening(KEY, "a.example"),

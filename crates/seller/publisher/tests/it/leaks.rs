@@ -47,7 +47,11 @@ pub(crate) fn problems(tool: AdcpTool, arguments: &Value, document: &Value) -> V
 }
 
 /// What the published schemas of a release have against an answer's document.
-pub(crate) fn judged(release: AdcpRelease, tool: AdcpTool, document: &Value) -> Vec<String> {
+pub(crate) fn schema_problems(
+    release: AdcpRelease,
+    tool: AdcpTool,
+    document: &Value,
+) -> Vec<String> {
     let errors = errors_of(document);
     let error = |error: &Value| schemas::against(release, "core/error.json", error);
     let mut found: Vec<String> = errors.iter().flat_map(error).collect();
@@ -84,10 +88,10 @@ pub(crate) fn inspect_answer(tool: AdcpTool, arguments: &Value, answer: &AdcpAns
     let mut found = problems(tool, arguments, &document);
     for release in schemas::RELEASES {
         if release == answer.release {
-            found.extend(judged(release, tool, &document));
+            found.extend(schema_problems(release, tool, &document));
         } else if answer.release == AdcpRelease::V3_1 && can_be_said(release, tool, &document) {
             let other = answer.clone().spoken(tool, release).document();
-            found.extend(judged(release, tool, &other));
+            found.extend(schema_problems(release, tool, &other));
         }
     }
     let shown = tradepost_document::json::to_string_pretty(&document).unwrap();
@@ -212,7 +216,7 @@ fn inspect(error: &Map, given: &Given, found: &mut Vec<String>) {
         if written.len() > MAX_DETAILS && !listed {
             found.push(format!("the details of {code} are of {} bytes", written.len()));
         }
-        leaks("details", &written, found);
+        find_internals("details", &written, found);
         let echo = given.texts.iter().find(|text| written.contains(text.as_str()));
         found.extend(echo.map(|text| format!("the details of {code} repeat {text}")));
     }
@@ -220,14 +224,14 @@ fn inspect(error: &Map, given: &Given, found: &mut Vec<String>) {
 
 /// A sentence for people: it repeats nothing of what was sent, ids included.
 fn prose(what: &str, sentence: &str, given: &Given, found: &mut Vec<String>) {
-    leaks(what, sentence, found);
+    find_internals(what, sentence, found);
     let long = given.ids.iter().filter(|id| id.chars().count() >= 8);
     let echo = given.texts.iter().chain(long).find(|text| sentence.contains(text.as_str()));
     found.extend(echo.map(|text| format!("the {what} repeats {text}")));
 }
 
-/// What comes from inside.
-fn leaks(what: &str, text: &str, found: &mut Vec<String>) {
+/// Adds what shows paths, code or the database.
+fn find_internals(what: &str, text: &str, found: &mut Vec<String>) {
     let inside = [
         "/home/",
         "/usr/",

@@ -199,7 +199,7 @@ fn what_the_ad_server_cannot_do_is_refused_at_its_field() {
         {"code":"INVALID_REQUEST","message":"the seller's ad server does not accept this value; details.reason says why","recovery":"correctable","field":"packages[1].end_time","suggestion":"correct what field and issues name and send again","details":{"reason":"It cannot."}}
         {"code":"CONFIGURATION_ERROR","message":"the seller's ad server is not set up; the seller's operator has to set it up","recovery":"terminal","suggestion":"tell the people who run the seller"}
     "#]].assert_eq(&errors(&answer));
-    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.stored(EntityKind::MediaBuy), Vec::<Value>::new());
     let answer = shop.buy_of(json!([carried("odd", json!({}))]));
     expect![[r#"
         {"code":"UNSUPPORTED_FEATURE","message":"the seller's ad server does not do this; details.reason says what; leave it out, or choose something else","recovery":"correctable","field":"packages[0].pricing_option_id","suggestion":"read get_adcp_capabilities and leave out what is not supported","details":{"reason":"The ad server has no line items with this pricing model."}}
@@ -219,7 +219,7 @@ fn an_ad_server_that_is_down_sells_nothing_and_can_be_tried_again() {
     expect![[r#"
         {"code":"CONFIGURATION_ERROR","message":"the seller's ad server is not set up; the seller's operator has to set it up","recovery":"terminal","suggestion":"tell the people who run the seller"}
     "#]].assert_eq(&errors(&shop.create(order.clone())));
-    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.stored(EntityKind::MediaBuy), Vec::<Value>::new());
     assert_eq!(shop.create(order)["status"], "completed");
 }
 

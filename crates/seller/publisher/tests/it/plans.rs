@@ -427,11 +427,11 @@ fn protocol_errors_are_no_decisions() {
     let mut script = Script::new();
     let script = &mut script;
     script.ask(AdcpTool::SyncPlans, json!({"plans": [plan("mine")]}));
-    let nobody = check(script, "no such plan", "nowhere", payload(1.0));
+    let not_found = check(script, "no such plan", "nowhere", payload(1.0));
     let mut arguments = json!({"plan_id": "mine", "caller": "https://buyer.example/agent"});
     arguments.as_object_mut().unwrap().extend(payload(1.0).as_object().unwrap().clone());
     // Another's is nobody's (`U-1`).
-    assert_eq!(nobody, script.ask_as("nova", AdcpTool::CheckGovernance, arguments));
+    assert_eq!(not_found, script.ask_as("nova", AdcpTool::CheckGovernance, arguments));
     check(script, "nothing to decide", "mine", json!({}));
     let mut backwards = plan("backwards");
     backwards["flight"]["end"] = json!("2026-05-01T00:00:00Z");
@@ -743,8 +743,8 @@ fn the_audit_has_every_decision_and_what_became_of_it() {
         audit,
         json!({"plan_ids": ["watched"], "purchase_types": ["rights_license"]}),
     );
-    let nobody = script.note("no such plan", audit, json!({"plan_ids": ["nowhere"]}));
-    assert_eq!(nobody, script.ask_as("nova", audit, json!({"plan_ids": ["watched"]})));
+    let not_found = script.note("no such plan", audit, json!({"plan_ids": ["nowhere"]}));
+    assert_eq!(not_found, script.ask_as("nova", audit, json!({"plan_ids": ["watched"]})));
     script.check(&expect![[r##"
         # bought
         {

@@ -334,10 +334,10 @@ fn an_absent_list_and_anothers_list_are_one_answer() {
     ];
     for (tool, mut arguments) in tools {
         arguments["list_id"] = id.clone();
-        let theirs = script.ask_as("nova", tool, arguments.clone());
+        let of_other_caller = script.ask_as("nova", tool, arguments.clone());
         arguments["list_id"] = json!("pl_nowhere");
-        let nobody = script.note_as("nova", &tool.to_string(), tool, arguments);
-        assert_eq!(theirs, nobody);
+        let not_found = script.note_as("nova", &tool.to_string(), tool, arguments);
+        assert_eq!(of_other_caller, not_found);
     }
     script.check(&expect![[r##"
         # get_property_list

@@ -508,11 +508,11 @@ fn a_brief_with_known_proposals_takes_no_transaction() {
     };
     let (first, opened) = search("display beside hiking stories");
     assert_eq!(opened, 1, "the account is opened and the drafts are kept: {first}");
-    let (again, kept) = search("display beside hiking stories");
-    assert_eq!((&again, kept), (&first, 1));
-    let (other, kept) = search("podcasts and newsletters");
+    let (again, stored) = search("display beside hiking stories");
+    assert_eq!((&again, stored), (&first, 1));
+    let (other, stored) = search("podcasts and newsletters");
     assert_ne!(other["proposals"], first["proposals"]);
-    assert_eq!(kept, 2, "other drafts are kept");
+    assert_eq!(stored, 2, "other drafts are kept");
 }
 
 #[test]

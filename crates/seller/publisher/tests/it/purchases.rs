@@ -122,7 +122,7 @@ fn what_cannot_be_bought_of_a_proposal_is_said() {
             "io_acceptance": {"io_id": io, "accepted_at": "2026-06-01T00:00:00Z", "signatory": "ops"},
         })
     };
-    let mut said = String::new();
+    let mut transcript = String::new();
     for (title, order) in [
         ("a draft", order("prop_draft", json!({}))),
         ("expired", order("prop_past", json!({}))),
@@ -135,7 +135,7 @@ fn what_cannot_be_bought_of_a_proposal_is_said() {
         ("with packages", order("prop_firm", json!({"packages": [package(json!({}))]}))),
         ("reversed as well", order("prop_draft", json!({"end_time": "2026-06-15T00:00:00Z"}))),
     ] {
-        said.push_str(&format!("# {title}\n{}", errors(&shop.create(order))));
+        transcript.push_str(&format!("# {title}\n{}", errors(&shop.create(order))));
     }
     expect![[r##"
         # a draft
@@ -159,8 +159,8 @@ fn what_cannot_be_bought_of_a_proposal_is_said() {
         # reversed as well
         {"code":"INVALID_REQUEST","message":"the end is not after the beginning","recovery":"correctable","field":"end_time","suggestion":"correct what field and issues name and send again"}
         {"code":"PROPOSAL_NOT_COMMITTED","message":"the proposal is a draft; finalize it with get_products before buying","recovery":"correctable","field":"proposal_id","suggestion":"finalize it with get_products first"}
-    "##]].assert_eq(&said);
-    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
+    "##]].assert_eq(&transcript);
+    assert_eq!(shop.stored(EntityKind::MediaBuy), Vec::<Value>::new());
     // U-1: another tenant's and nobody's are one answer.
     let ask = |id: &str| {
         shop.ask_as(
@@ -184,8 +184,8 @@ fn what_goes_beyond_the_quote_needs_another_one() {
     let id = answer["media_buy_id"].as_str().unwrap();
     let part = |place: usize| answer["packages"][place]["package_id"].clone();
     let more = |place: usize, budget: f64| json!({"package_id": part(place), "budget": budget});
-    let before = shop.kept(EntityKind::MediaBuy);
-    let mut said = String::new();
+    let before = shop.stored(EntityKind::MediaBuy);
+    let mut transcript = String::new();
     for (title, changes) in [
         ("dearer", json!({"packages": [more(0, 9000.0)]})),
         ("longer", json!({"end_time": "2026-08-02T00:00:00Z"})),
@@ -203,7 +203,7 @@ fn what_goes_beyond_the_quote_needs_another_one() {
             }),
         ),
     ] {
-        said.push_str(&format!("# {title}\n{}", errors(&shop.update(id, changes))));
+        transcript.push_str(&format!("# {title}\n{}", errors(&shop.update(id, changes))));
     }
     expect![[r##"
         # dearer
@@ -216,8 +216,8 @@ fn what_goes_beyond_the_quote_needs_another_one() {
         {"code":"REQUOTE_REQUIRED","message":"this goes beyond what the price was quoted for; details.envelope_field names what does; stay within it, or ask for another proposal","recovery":"correctable","field":"new_packages","suggestion":"stay within the quote, or get a new one with get_products","details":{"envelope_field":["new_packages"]}}
         # all of it
         {"code":"REQUOTE_REQUIRED","message":"this goes beyond what the price was quoted for; details.envelope_field names what does; stay within it, or ask for another proposal","recovery":"correctable","field":"end_time","suggestion":"stay within the quote, or get a new one with get_products","details":{"envelope_field":["end_time","packages[0].budget","packages[1].budget"]}}
-    "##]].assert_eq(&said);
-    assert_eq!(before, shop.kept(EntityKind::MediaBuy));
+    "##]].assert_eq(&transcript);
+    assert_eq!(before, shop.stored(EntityKind::MediaBuy));
     // Within it nothing is asked.
     let answer =
         shop.update(id, json!({"end_time": "2026-07-20T00:00:00Z", "packages": [more(0, 8000.0)]}));

@@ -689,7 +689,7 @@ fn counted() -> Shop {
 }
 
 /// Reports to the webhook that are new since `seen`, a line each.
-fn told(shop: &mut Shop, moment: &str, seen: &mut usize) -> String {
+fn new_reports(shop: &mut Shop, moment: &str, seen: &mut usize) -> String {
     shop.harness.now = moment.parse().unwrap();
     shop.tick();
     shop.tick();
@@ -700,8 +700,8 @@ fn told(shop: &mut Shop, moment: &str, seen: &mut usize) -> String {
     let all: Result<Vec<_>, InternalError> = read;
     let all = all.unwrap();
     let mut lines = String::new();
-    for kept in all.iter().skip(*seen) {
-        let body: Value = from_str(&kept.thing.body).unwrap();
+    for stored in all.iter().skip(*seen) {
+        let body: Value = from_str(&stored.thing.body).unwrap();
         let result = &body["result"];
         let schema = "media-buy/media-buy-delivery-webhook-result.json";
         assert_eq!(against(AdcpRelease::V3_1, schema, result), Vec::<String>::new());
@@ -733,44 +733,44 @@ fn a_reported_day_that_changes_is_adjusted_once() {
     expect![[r#"
         "scheduled" "2026-07-01T00:00:00Z": 1000 impressions, adjusted null, final null null
     "#]]
-    .assert_eq(&told(&mut shop, "2026-07-02T01:00:00Z", &mut seen));
+    .assert_eq(&new_reports(&mut shop, "2026-07-02T01:00:00Z", &mut seen));
     day(&shop, json!({"impressions": 900}));
     expect![[r#"
         "adjusted" "2026-07-01T00:00:00Z": 900 impressions, adjusted true, final null null
     "#]]
-    .assert_eq(&told(&mut shop, "2026-07-02T02:00:00Z", &mut seen));
+    .assert_eq(&new_reports(&mut shop, "2026-07-02T02:00:00Z", &mut seen));
     // The same again, and then the same as final: no other figure, so nothing is told again.
     day(&shop, json!({"impressions": 900}));
     day(&shop, json!({"impressions": 900, "final": true}));
-    expect![[""]].assert_eq(&told(&mut shop, "2026-07-02T03:00:00Z", &mut seen));
+    expect![[""]].assert_eq(&new_reports(&mut shop, "2026-07-02T03:00:00Z", &mut seen));
     day(&shop, json!({"impressions": 850, "correction": true, "final": true}));
     day(&shop, json!({"day": "2026-07-02", "impressions": 10}));
     expect![[r#"
         "adjusted" "2026-07-01T00:00:00Z": 850 impressions, adjusted true, final true true
     "#]]
-    .assert_eq(&told(&mut shop, "2026-07-02T04:00:00Z", &mut seen));
+    .assert_eq(&new_reports(&mut shop, "2026-07-02T04:00:00Z", &mut seen));
     // After the flight the last report waits until everything is final.
     expect![[r#"
         "scheduled" "2026-07-02T00:00:00Z": 10 impressions, adjusted null, final false false
     "#]]
-    .assert_eq(&told(&mut shop, "2026-07-03T01:00:00Z", &mut seen));
-    expect![[""]].assert_eq(&told(&mut shop, "2026-07-04T12:00:00Z", &mut seen));
+    .assert_eq(&new_reports(&mut shop, "2026-07-03T01:00:00Z", &mut seen));
+    expect![[""]].assert_eq(&new_reports(&mut shop, "2026-07-04T12:00:00Z", &mut seen));
     day(&shop, json!({"day": "2026-07-02", "impressions": 12, "final": true}));
     expect![[r#"
         "adjusted" "2026-07-02T00:00:00Z": 12 impressions, adjusted true, final true true
         "final" "2026-07-01T00:00:00Z": 862 impressions, adjusted null, final true true
     "#]]
-    .assert_eq(&told(&mut shop, "2026-07-04T13:00:00Z", &mut seen));
+    .assert_eq(&new_reports(&mut shop, "2026-07-04T13:00:00Z", &mut seen));
     // A correction after the last report, weeks later.
-    expect![[""]].assert_eq(&told(&mut shop, "2026-07-25T00:00:00Z", &mut seen));
+    expect![[""]].assert_eq(&new_reports(&mut shop, "2026-07-25T00:00:00Z", &mut seen));
     day(&shop, json!({"day": "2026-07-02", "impressions": 11, "correction": true, "final": true}));
     expect![[r#"
         "adjusted" "2026-07-02T00:00:00Z": 11 impressions, adjusted true, final true true
     "#]]
-    .assert_eq(&told(&mut shop, "2026-07-25T01:00:00Z", &mut seen));
+    .assert_eq(&new_reports(&mut shop, "2026-07-25T01:00:00Z", &mut seen));
     // A day after the flight is in no window.
     day(&shop, json!({"day": "2026-07-05", "impressions": 1, "final": true, "correction": true}));
-    expect![[""]].assert_eq(&told(&mut shop, "2026-07-25T02:00:00Z", &mut seen));
+    expect![[""]].assert_eq(&new_reports(&mut shop, "2026-07-25T02:00:00Z", &mut seen));
     assert_eq!(asked(&shop, json!({}))["media_buy_deliveries"][0]["totals"]["impressions"], 862);
 }
 
@@ -783,17 +783,17 @@ fn a_day_that_is_reported_after_the_last_report_is_adjusted() {
         "scheduled" "2026-07-01T00:00:00Z": 1000 impressions, adjusted null, final null null
         "delayed" "2026-07-02T00:00:00Z": 0 impressions, adjusted null, final null null
     "#]]
-    .assert_eq(&told(&mut shop, "2026-07-03T01:00:00Z", &mut seen));
+    .assert_eq(&new_reports(&mut shop, "2026-07-03T01:00:00Z", &mut seen));
     expect![[r#"
         "final" "2026-07-01T00:00:00Z": 1000 impressions, adjusted null, final null null
     "#]]
-    .assert_eq(&told(&mut shop, "2026-07-10T01:00:00Z", &mut seen));
+    .assert_eq(&new_reports(&mut shop, "2026-07-10T01:00:00Z", &mut seen));
     let late = json!({"buy": "mb_1", "day": "2026-07-02", "impressions": 30, "final": true});
     report(&shop, &rows(&[late])).unwrap();
     expect![[r#"
         "adjusted" "2026-07-02T00:00:00Z": 30 impressions, adjusted true, final true true
     "#]]
-    .assert_eq(&told(&mut shop, "2026-07-20T00:00:00Z", &mut seen));
+    .assert_eq(&new_reports(&mut shop, "2026-07-20T00:00:00Z", &mut seen));
 }
 
 /// Units that the books of counted inventory have as delivered, by day.

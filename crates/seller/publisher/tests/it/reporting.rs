@@ -119,7 +119,8 @@ impl Story {
             reader.all::<QueuedNotification>(&Query::in_state(QueuedNotification::DUE))
         });
         let all: Result<Vec<_>, InternalError> = all;
-        let all: Vec<Report> = all.unwrap().into_iter().map(|kept| Report(kept.thing)).collect();
+        let all: Vec<Report> =
+            all.unwrap().into_iter().map(|stored| Report(stored.thing)).collect();
         let new = all.into_iter().skip(self.seen).collect::<Vec<_>>();
         self.seen += new.len();
         for report in &new {

@@ -120,7 +120,7 @@ fn question(which: usize) -> Value {
 
 /// Something that is done between questions.
 #[derive(Debug, Clone)]
-enum Deed {
+enum Action {
     Ask {
         principal: usize,
         question: usize,
@@ -155,34 +155,34 @@ enum Deed {
     Buy,
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn action() -> impl Strategy<Value = Action> {
     let seconds = [1, 11, 3_500, 3_600 * 25, 3_600 * 24 * 8, -60];
     prop_oneof![
         24 => (0..4_usize, 0..QUESTIONS, 0..3_u8).prop_map(|(principal, question, context)| {
-            Deed::Ask { principal, question, context }
+            Action::Ask { principal, question, context }
         }),
-        1 => Just(Deed::Refine),
-        3 => (0..seconds.len()).prop_map(move |at| Deed::Wait { seconds: seconds[at] }),
-        1 => (0..3_usize).prop_map(|catalogue| Deed::Sell { catalogue }),
-        2 => (0..4_usize).prop_map(|kind| Deed::Supply { kind }),
-        1 => any::<bool>().prop_map(|is_full| Deed::Limit { is_full }),
-        1 => any::<bool>().prop_map(|suspended| Deed::Stand { suspended }),
-        1 => (0..3_usize).prop_map(|status| Deed::Account { status }),
-        1 => (0..3_usize).prop_map(|tasks| Deed::Grant { tasks }),
-        2 => (0..3_usize).prop_map(|scenario| Deed::Control { scenario }),
-        1 => Just(Deed::Buy),
+        1 => Just(Action::Refine),
+        3 => (0..seconds.len()).prop_map(move |at| Action::Wait { seconds: seconds[at] }),
+        1 => (0..3_usize).prop_map(|catalogue| Action::Sell { catalogue }),
+        2 => (0..4_usize).prop_map(|kind| Action::Supply { kind }),
+        1 => any::<bool>().prop_map(|is_full| Action::Limit { is_full }),
+        1 => any::<bool>().prop_map(|suspended| Action::Stand { suspended }),
+        1 => (0..3_usize).prop_map(|status| Action::Account { status }),
+        1 => (0..3_usize).prop_map(|tasks| Action::Grant { tasks }),
+        2 => (0..3_usize).prop_map(|scenario| Action::Control { scenario }),
+        1 => Just(Action::Buy),
     ]
 }
 
 /// Does it, and says what came of it.
-fn carry_out(harness: &mut Harness, deed: &Deed, number: usize) -> String {
-    let said = |harness: &Harness, who: &str, tool, arguments: Value| {
+fn perform(harness: &mut Harness, action: &Action, number: usize) -> String {
+    let answer_text = |harness: &Harness, who: &str, tool, arguments: Value| {
         let answer = harness.ask_as(&harness.caller(who), tool, arguments);
         assert_eq!(answer.text().read(), Some(answer.document()));
         format!("{} {} {:?}", answer.text(), answer.message, answer.errors)
     };
-    match deed {
-        Deed::Ask { principal, question: which, context } => {
+    match action {
+        Action::Ask { principal, question: which, context } => {
             let mut arguments = question(*which);
             let members = arguments.as_object_mut().unwrap();
             // One asks without, and two with a context of their own.
@@ -190,9 +190,9 @@ fn carry_out(harness: &mut Harness, deed: &Deed, number: usize) -> String {
                 members.insert("context".to_owned(), json!({"n": [context, number]}));
             }
             let who = ["acme", "nova", "tester", "nobody"][*principal];
-            said(harness, who, AdcpTool::GetProducts, arguments)
+            answer_text(harness, who, AdcpTool::GetProducts, arguments)
         }
-        Deed::Refine => {
+        Action::Refine => {
             let listed: Result<_, InternalError> =
                 harness.store.look(|reader| reader.list(EntityKind::Proposal, &Query::default()));
             let Some(id) = listed.unwrap().first().map(|record| record.id.clone()) else {
@@ -200,17 +200,17 @@ fn carry_out(harness: &mut Harness, deed: &Deed, number: usize) -> String {
             };
             let entry = json!({"scope": "proposal", "proposal_id": id, "ask": "more video"});
             let refine = json!({"buying_mode": "refine", "refine": [entry]});
-            said(harness, "acme", AdcpTool::GetProducts, refine)
+            answer_text(harness, "acme", AdcpTool::GetProducts, refine)
         }
-        Deed::Wait { seconds } => {
+        Action::Wait { seconds } => {
             harness.now += SignedDuration::from_secs(*seconds);
             String::new()
         }
-        Deed::Sell { catalogue: which } => {
+        Action::Sell { catalogue: which } => {
             harness.publisher = harness.publisher.selling(catalogue(*which));
             String::new()
         }
-        Deed::Supply { kind } => {
+        Action::Supply { kind } => {
             let stale = |upstream: &str| {
                 Some(Stale { upstream: upstream.to_owned(), freshness_target_seconds: 60 })
             };
@@ -231,11 +231,11 @@ fn carry_out(harness: &mut Harness, deed: &Deed, number: usize) -> String {
             });
             String::new()
         }
-        Deed::Limit { is_full } => {
+        Action::Limit { is_full } => {
             *harness.services.full.lock().unwrap() = is_full.then_some(RateClass::Read);
             String::new()
         }
-        Deed::Stand { suspended } => {
+        Action::Stand { suspended } => {
             let standing =
                 if *suspended { AgentStanding::Suspended } else { AgentStanding::Active };
             let mut changed = PublisherProfile::clone(&harness.publisher.profile);
@@ -247,7 +247,7 @@ fn carry_out(harness: &mut Harness, deed: &Deed, number: usize) -> String {
             harness.publisher.profile = Arc::new(changed);
             String::new()
         }
-        Deed::Account { status } => {
+        Action::Account { status } => {
             let status =
                 [AccountStatus::Active, AccountStatus::Suspended, AccountStatus::PaymentRequired]
                     [*status];
@@ -260,7 +260,7 @@ fn carry_out(harness: &mut Harness, deed: &Deed, number: usize) -> String {
             });
             String::new()
         }
-        Deed::Grant { tasks } => {
+        Action::Grant { tasks } => {
             let tasks: &[&str] = [&["get_products"][..], &["list_accounts"], &[]][*tasks];
             let allowed = tasks.iter().map(|task| (*task).to_owned()).collect();
             let authorization =
@@ -276,7 +276,7 @@ fn carry_out(harness: &mut Harness, deed: &Deed, number: usize) -> String {
             });
             String::new()
         }
-        Deed::Control { scenario } => {
+        Action::Control { scenario } => {
             let (scenario, params) = match scenario {
                 0 => ("force_get_products_arm", json!({"arm": "submitted", "message": "wait"})),
                 1 => ("force_upstream_unavailable", json!({"tool": "get_products"})),
@@ -287,14 +287,14 @@ fn carry_out(harness: &mut Harness, deed: &Deed, number: usize) -> String {
             };
             let request =
                 json!({"account": {"sandbox": true}, "scenario": scenario, "params": params});
-            said(harness, "acme", AdcpTool::ComplyTestController, request)
+            answer_text(harness, "acme", AdcpTool::ComplyTestController, request)
         }
-        Deed::Buy => {
+        Action::Buy => {
             let mut order = shop::Shop::order(json!({"brand": {"domain": "acc-acme.example"}}));
             let members = order.as_object_mut().unwrap();
             members.insert("account".to_owned(), json!({"account_id": "acc_acme"}));
             members.insert("idempotency_key".to_owned(), format!("buy-number-{number:08}").into());
-            said(harness, "acme", AdcpTool::CreateMediaBuy, order)
+            answer_text(harness, "acme", AdcpTool::CreateMediaBuy, order)
         }
     }
 }
@@ -315,18 +315,18 @@ proptest! {
 
     #[test]
     fn an_answer_from_memory_equals_the_one_worked_out_anew(
-        deeds in prop::collection::vec(deed(), 1..60)
+        actions in prop::collection::vec(action(), 1..60)
     ) {
-        let (mut remembers, _) = publisher(true);
-        let (mut works, _) = publisher(false);
-        for (number, deed) in deeds.iter().enumerate() {
-            let one = carry_out(&mut remembers, deed, number);
-            let other = carry_out(&mut works, deed, number);
-            prop_assert_eq!(one, other, "{}: {:?}", number, deed);
+        let (mut with_cache, _) = publisher(true);
+        let (mut without_cache, _) = publisher(false);
+        for (number, action) in actions.iter().enumerate() {
+            let one = perform(&mut with_cache, action, number);
+            let other = perform(&mut without_cache, action, number);
+            prop_assert_eq!(one, other, "{}: {:?}", number, action);
         }
-        prop_assert_eq!(everything(&remembers), everything(&works));
+        prop_assert_eq!(everything(&with_cache), everything(&without_cache));
         let counted = |harness: &Harness| harness.services.counted.load(Ordering::Relaxed);
-        prop_assert_eq!(counted(&remembers), counted(&works));
+        prop_assert_eq!(counted(&with_cache), counted(&without_cache));
     }
 }
 

@@ -135,21 +135,21 @@ fn lists_are_the_newest_first_and_filtered() {
     let shop = busy();
     let mut lines = String::new();
     let mut row = |subject: Subject, filter: Filter| {
-        let mut said = Vec::new();
+        let mut conditions = Vec::new();
         let named = [
             ("state", &filter.state),
             ("account", &filter.account),
             ("agent", &filter.agent),
             ("product", &filter.product),
         ];
-        said.extend(
+        conditions.extend(
             named.iter().filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?))),
         );
-        said.extend(filter.from.map(|from| format!("from {from}")));
-        said.extend(filter.until.map(|until| format!("until {until}")));
+        conditions.extend(filter.from.map(|from| format!("from {from}")));
+        conditions.extend(filter.until.map(|until| format!("until {until}")));
         lines.push_str(&format!(
             "{subject} {}: {}\n",
-            said.join(", "),
+            conditions.join(", "),
             ids(&shop, subject, &filter)
         ));
     };
@@ -316,7 +316,7 @@ fn pages_have_every_row_once_whatever_their_size() {
 }
 
 /// Puts so many buys of another product before and behind the buy that there is.
-fn crowd(shop: &Shop, id: &str, count: usize) {
+fn add_other_buys(shop: &Shop, id: &str, count: usize) {
     let buy = shop.buy(id);
     shop.harness.put(move |tx| {
         for number in 0..count {
@@ -343,7 +343,7 @@ fn crowd(shop: &Shop, id: &str, count: usize) {
 fn a_search_for_what_is_rare_stops_and_goes_on() {
     let shop = Shop::new();
     let id = bought(&shop, json!({}));
-    crowd(&shop, &id, 2_500);
+    add_other_buys(&shop, &id, 2_500);
     let filter = Filter { product: Some("display".to_owned()), ..Filter::default() };
     let first = page(&shop, Subject::Buys, &filter, None, 10).unwrap();
     assert_eq!(first.rows, Vec::new(), "it has looked at enough");
@@ -356,7 +356,7 @@ fn a_rare_state_is_found_without_looking_at_the_rest() {
     let shop = Shop::new();
     let active = bought(&shop, json!({"start_time": "asap"}));
     let waiting = bought(&shop, json!({}));
-    crowd(&shop, &waiting, 2_500);
+    add_other_buys(&shop, &waiting, 2_500);
     let filter = Filter { state: Some("active".to_owned()), ..Filter::default() };
     for subject in [Subject::Buys, Subject::Packages, Subject::Delivery] {
         let found = page(&shop, subject, &filter, None, 10).unwrap();
@@ -371,7 +371,7 @@ fn a_period_is_found_without_what_is_newer() {
     let first = bought(&shop, json!({}));
     shop.wait(24);
     let second = bought(&shop, json!({}));
-    crowd(&shop, &second, 2_500);
+    add_other_buys(&shop, &second, 2_500);
     let until = Some("2026-06-02T00:00:00Z".parse().unwrap());
     let filter = Filter { until, ..Filter::default() };
     let found = page(&shop, Subject::Buys, &filter, None, 10).unwrap();
@@ -404,7 +404,7 @@ fn a_task_keeps_request_and_decision_and_who_decided() {
     let mut lines = String::new();
     for id in [&approved, &declined, &by_time, &refused_by_time, &forced] {
         let task = shown(&shop, Subject::Tasks, id);
-        let kept = [
+        let stored = [
             "state",
             "asked_by",
             "budget",
@@ -416,10 +416,10 @@ fn a_task_keeps_request_and_decision_and_who_decided() {
             "reason",
             "media_buy",
         ];
-        let kept = kept.map(|name| task[name].to_string());
+        let stored = stored.map(|name| task[name].to_string());
         assert_eq!(task["packages"].as_array().unwrap().len(), 1);
         assert_eq!(task["request"]["packages"][0]["budget"], 1000);
-        lines.push_str(&format!("{}\n", kept.join(" ")));
+        lines.push_str(&format!("{}\n", stored.join(" ")));
     }
     expect![[r#"
         "completed" "acme" 1000 ["person"] "approved" "2026-06-01T13:00:00Z" "person" "ada" null "mb_1"
@@ -749,7 +749,7 @@ fn buyers_are_shown_nobody_who_decided() {
         AdcpTool::GetMediaBuys,
         json!({"status_filter": ["pending_start", "active", "paused", "pending_creatives"], "include_history": 10}),
     );
-    let tasks = shop.kept(EntityKind::Task);
+    let tasks = shop.stored(EntityKind::Task);
     assert_eq!(buys["media_buys"][1]["history"].as_array().unwrap().len(), 2, "{buys}");
     let mut answers = buys.to_string();
     for task in &tasks {
@@ -782,8 +782,8 @@ fn what_is_absent_or_ambiguous_is_said_to_be_so() {
         let account = "acc_nova";
         let id = own_id(owner, account, "banner");
         tx.add(New { id: &id, owner, account: Some(account), state: "", now }, &banner)?;
-        let mut twin = buy.thing.clone();
-        twin.media_buy_id = "mb_twin".to_owned();
+        let mut copy = buy.thing.clone();
+        copy.media_buy_id = "mb_twin".to_owned();
         let new = New {
             id: "mb_twin",
             owner: "agent:acme",
@@ -791,7 +791,7 @@ fn what_is_absent_or_ambiguous_is_said_to_be_so() {
             state: "pending_start",
             now,
         };
-        tx.add(new, &twin)
+        tx.add(new, &copy)
     });
     match show(&shop, Subject::Creatives, "banner", None) {
         Err(NotShown::SeveralAccounts(accounts)) => assert_eq!(accounts, [ACCOUNT, "acc_nova"]),

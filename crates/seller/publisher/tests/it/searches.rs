@@ -128,11 +128,11 @@ fn products_are_found_by_the_metrics_of_vendors() {
         let request = everything(json!({"filters": {"required_vendor_metrics": wanted}}));
         ids(&script.ask(AdcpTool::GetProducts, request))
     };
-    let eyes = json!({"domain": "eyes.example"});
-    assert_eq!(found(json!([{"vendor": eyes}])), "seen");
-    assert_eq!(found(json!([{"metric_id": "carbon"}, {"vendor": eyes}])), "seen");
-    assert_eq!(found(json!([{"vendor": eyes, "metric_id": "carbon"}])), "");
-    assert_eq!(found(json!([{"vendor": eyes}, {"metric_id": "smell"}])), "");
+    let vendor = json!({"domain": "eyes.example"});
+    assert_eq!(found(json!([{"vendor": vendor}])), "seen");
+    assert_eq!(found(json!([{"metric_id": "carbon"}, {"vendor": vendor}])), "seen");
+    assert_eq!(found(json!([{"vendor": vendor, "metric_id": "carbon"}])), "");
+    assert_eq!(found(json!([{"vendor": vendor}, {"metric_id": "smell"}])), "");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_product_that_names_two_formats_is_remarked() {
 }
 
 /// The sandbox answers the next search with a task.
-fn arm(script: &mut Script, scenario: &str, task: &str) {
+fn script_forced_answer(script: &mut Script, scenario: &str, task: &str) {
     let params = json!({"arm": "submitted", "task_id": task, "message": "somebody looks into it"});
     script.control(scenario, params);
 }
@@ -182,8 +182,8 @@ fn arm(script: &mut Script, scenario: &str, task: &str) {
 #[test]
 fn a_search_may_take_longer() {
     let mut script = Script::new();
-    arm(&mut script, "force_get_products_arm", "look-1");
-    arm(&mut script, "force_get_signals_arm", "look-2");
+    script_forced_answer(&mut script, "force_get_products_arm", "look-1");
+    script_forced_answer(&mut script, "force_get_signals_arm", "look-2");
     let whole = script.ask(AdcpTool::GetProducts, everything(json!({})));
     assert_eq!(whole["status"], "completed", "everything is known at once");
     let brief = json!({"buying_mode": "brief", "brief": "trails"});

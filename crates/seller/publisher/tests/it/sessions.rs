@@ -229,13 +229,13 @@ fn what_cannot_be_said_is_refused() {
         }),
     );
     script.note("a conversation that has ended", AdcpTool::SiSendMessage, message(&ended));
-    let nobody =
+    let not_found =
         script.note("no conversation", AdcpTool::SiSendMessage, message(&json!("sis_nowhere")));
-    let mine = open(&mut script);
-    assert_eq!(nobody, script.ask_as("nova", AdcpTool::SiSendMessage, message(&mine)));
+    let session_id = open(&mut script);
+    assert_eq!(not_found, script.ask_as("nova", AdcpTool::SiSendMessage, message(&session_id)));
     script.harness.now += SignedDuration::from_mins(31);
-    assert_eq!(nobody, script.ask(AdcpTool::SiSendMessage, message(&mine)));
-    let end = json!({"session_id": mine, "reason": "session_timeout"});
+    assert_eq!(not_found, script.ask(AdcpTool::SiSendMessage, message(&session_id)));
+    let end = json!({"session_id": session_id, "reason": "session_timeout"});
     script.note("ending what has expired", AdcpTool::SiTerminateSession, end);
     script.check(&expect![[r##"
         # an offering that is not there
@@ -381,15 +381,15 @@ fn nothing_about_a_person_is_kept() {
             "identity": {"consent_granted": true, "user": {"email": "jane@example.com"}},
         }),
     );
-    let mut kept = String::new();
+    let mut stored = String::new();
     let mut read = |reader: &dyn tradepost_publisher::store::StoreRead| {
         for kind in tradepost_publisher::store::EntityKind::ALL {
             for record in reader.list(*kind, &Default::default()).unwrap() {
-                kept.push_str(&record.body.to_string());
+                stored.push_str(&record.body.to_string());
             }
         }
     };
     script.harness.store.read(&mut read).unwrap();
-    assert!(kept.contains("session_id"), "{kept}");
-    assert!(!kept.contains("jane") && !kept.contains("555"), "{kept}");
+    assert!(stored.contains("session_id"), "{stored}");
+    assert!(!stored.contains("jane") && !stored.contains("555"), "{stored}");
 }

@@ -297,11 +297,11 @@ fn a_decision_about_an_account_holds_at_the_next_request() {
 #[test]
 fn a_person_approves_or_declines_a_creative_with_a_reason() {
     let shop = Shop::new();
-    let kept = |shop: &Shop| {
-        let creatives = shop.kept(EntityKind::Creative);
+    let stored = |shop: &Shop| {
+        let creatives = shop.stored(EntityKind::Creative);
         creatives.iter().find(|row| row["creative_id"] == "banner-2").unwrap().to_string()
     };
-    let mut lines = format!("{}\n", kept(&shop));
+    let mut lines = format!("{}\n", stored(&shop));
     for step in
         [DecisionStep::Approve, DecisionStep::Suspend, DecisionStep::Resume, DecisionStep::Decline]
     {
@@ -311,7 +311,7 @@ fn a_person_approves_or_declines_a_creative_with_a_reason() {
         )));
         lines.push('\n');
     }
-    lines.push_str(&kept(&shop));
+    lines.push_str(&stored(&shop));
     expect![[r#"
         {"creative_id":"banner-2","status":"pending_review","given":{}}
         pending_review -> approved
@@ -330,7 +330,7 @@ fn waiting(shop: &Shop) -> String {
 }
 
 fn notices(shop: &Shop) -> Vec<Value> {
-    let bodies = shop.kept(EntityKind::Notice).into_iter();
+    let bodies = shop.stored(EntityKind::Notice).into_iter();
     bodies
         .map(|notice| tradepost_document::json::from_str(notice["body"].as_str().unwrap()).unwrap())
         .collect()
@@ -361,11 +361,11 @@ fn a_buy_that_a_person_approves_is_booked_and_announced() {
 fn declined_buys_come_to_nothing_and_their_buyers_read_why() {
     let shop = Shop::funded(5000, 0);
     let id = waiting(&shop);
-    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
+    assert_eq!(shop.stored(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
     let decline = decision(DecisionSubject::Task, &id, DecisionStep::Decline);
     assert_eq!(outline(&decide(&shop.harness, &decline)), "submitted -> failed");
-    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 0.0);
-    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.stored(EntityKind::Account)[0]["funds"]["committed"], 0.0);
+    assert_eq!(shop.stored(EntityKind::MediaBuy), Vec::<Value>::new());
     assert_eq!(notices(&shop)[0]["status"], "failed");
     expect![[r#"{"status":"failed","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T12:00:00Z","completed_at":"2026-06-01T12:00:00Z","has_webhook":true,"protocol":"media-buy","error":{"code":"POLICY_VIOLATION","message":"the seller has declined the buy: the logo is another's"},"result":{"status":"failed","adcp_error":{"code":"POLICY_VIOLATION","message":"the seller has declined the buy: the logo is another's","recovery":"correctable","suggestion":"read the policy in details and change the request"},"errors":[{"code":"POLICY_VIOLATION","message":"the seller has declined the buy: the logo is another's","recovery":"correctable","suggestion":"read the policy in details and change the request"}]},"adcp_version":"3.1"}"#]].assert_eq(&status(&shop, &id).to_string());
     let again = waiting(&shop);

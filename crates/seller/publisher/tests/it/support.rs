@@ -32,12 +32,12 @@ pub(crate) mod shop;
 /// The moment at which every test begins.
 pub(crate) const NOW: &str = "2026-06-01T12:00:00Z";
 
-/// Something that happens once.
-pub(crate) struct Meanwhile(pub(crate) Box<dyn FnOnce() + Send>);
+/// Callback that runs once.
+pub(crate) struct OnceCallback(pub(crate) Box<dyn FnOnce() + Send>);
 
-impl std::fmt::Debug for Meanwhile {
+impl std::fmt::Debug for OnceCallback {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Meanwhile")
+        f.write_str("OnceCallback")
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct FakeServices {
     /// What verifiers answer, the first first; none left: they are silent.
     pub(crate) verifiers: Mutex<Vec<Result<Map, CallError>>>,
     /// What others do while verifiers are asked.
-    pub(crate) meanwhile: Mutex<Option<Meanwhile>>,
+    pub(crate) during_verification: Mutex<Option<OnceCallback>>,
     /// What the ad server says; everything is on offer when `None`.
     pub(crate) supply: Mutex<Option<Result<Supply, Unavailable>>>,
     /// What the ad server says of the next orders; it has nothing against the others.
@@ -61,7 +61,7 @@ pub(crate) struct FakeServices {
     pub(crate) order_questions: Mutex<Vec<OrderQuestion>>,
     /// What addresses were asked.
     pub(crate) challenged: Mutex<Vec<Challenge>>,
-    /// The lane that is full.
+    /// Class of requests whose rate limit is reached.
     pub(crate) full: Mutex<Option<RateClass>>,
     /// How many requests were counted.
     pub(crate) counted: AtomicU64,
@@ -75,8 +75,8 @@ impl Services for FakeServices {
         format!("{prefix}_{number:0width$}")
     }
 
-    fn admit(&self, _: &str, lane: RateClass) -> Result<(), LimitWait> {
-        if *self.full.lock().unwrap() == Some(lane) {
+    fn admit(&self, _: &str, rate_class: RateClass) -> Result<(), LimitWait> {
+        if *self.full.lock().unwrap() == Some(rate_class) {
             return Err(LimitWait { wait: Duration::from_secs(7), limit: 60, window_seconds: 60 });
         }
         self.counted.fetch_add(1, Ordering::Relaxed);
@@ -104,15 +104,15 @@ impl Services for FakeServices {
         &self,
         questions: Vec<(String, Map)>,
     ) -> BoxFuture<'_, Vec<Result<Map, CallError>>> {
-        if let Some(Meanwhile(happens)) = self.meanwhile.lock().unwrap().take() {
-            happens();
+        if let Some(OnceCallback(callback)) = self.during_verification.lock().unwrap().take() {
+            callback();
         }
         let mut answers = self.verifiers.lock().unwrap();
         let mut next =
             || if answers.is_empty() { Err(CallError::Silent) } else { answers.remove(0) };
-        let said = questions.iter().map(|_| next()).collect();
+        let results = questions.iter().map(|_| next()).collect();
         self.asked.lock().unwrap().extend(questions.into_iter().map(|(_, request)| request));
-        Box::pin(std::future::ready(said))
+        Box::pin(std::future::ready(results))
     }
 
     fn agent_url(&self) -> String {
@@ -125,8 +125,8 @@ impl Services for FakeServices {
 
     fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>> {
         let answers = challenges.iter().map(|challenge| {
-            let said = format!("{{\"challenge\": \"{}\"}}", challenge.word);
-            challenge.is_answered_by(said.as_bytes()) && !challenge.url.contains("mute.example")
+            let echo = format!("{{\"challenge\": \"{}\"}}", challenge.word);
+            challenge.is_answered_by(echo.as_bytes()) && !challenge.url.contains("mute.example")
         });
         let answers = answers.collect();
         self.challenged.lock().unwrap().extend(challenges);

@@ -32,7 +32,7 @@ fn status(shop: &Shop, id: &Value) -> Value {
 
 /// The notifications that wait, with their bodies read and judged.
 fn notices(shop: &Shop) -> Vec<Value> {
-    let mut notices = shop.kept(EntityKind::Notice);
+    let mut notices = shop.stored(EntityKind::Notice);
     for notice in &mut notices {
         let body: Value =
             tradepost_document::json::from_str(notice["body"].as_str().unwrap()).unwrap();
@@ -48,8 +48,8 @@ fn a_buy_waits_for_approval_and_comes_about_with_it() {
     let mut shop = Shop::funded(5000, 0);
     let answer = shop.create(order("soon"));
     expect![[r#"{"status":"submitted","message":"the media buy waits for the seller's approval","task_id":"task_3","context":{"trace":"t-1"},"replayed":false,"adcp_version":"3.1"}"#]].assert_eq(&answer.to_string());
-    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
-    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
+    assert_eq!(shop.stored(EntityKind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.stored(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
     let id = &answer["task_id"];
     expect![[r#"{"status":"submitted","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T12:00:00Z","has_webhook":true,"protocol":"media-buy","history":[{"timestamp":"2026-06-01T12:00:00Z","type":"request","data":{"brand":{"domain":"acmeoutdoor.example"},"start_time":"2026-07-01T00:00:00Z","end_time":"2026-08-01T00:00:00Z","packages":[{"product_id":"soon","pricing_option_id":"cpm","budget":1000,"creative_assignments":[{"creative_id":"banner"}]}],"context":{"trace":"t-1"},"account":{"account_id":"acc_acme"},"idempotency_key":"shop-key-00000001"}},{"timestamp":"2026-06-01T12:00:00Z","type":"response","data":{"status":"submitted","task_id":"task_3"}}],"adcp_version":"3.1"}"#]].assert_eq(&status(&shop, id).to_string());
     // It is not decided before its time, nor twice.
@@ -64,8 +64,8 @@ fn a_buy_waits_for_approval_and_comes_about_with_it() {
         schemas::against(AdcpRelease::V3_1, "media-buy/create-media-buy-response.json", &result),
         Vec::<String>::new()
     );
-    let kept = shop.buy(result["media_buy_id"].as_str().unwrap());
-    assert_eq!(kept.thing.confirmed_at, Some(shop.harness.now));
+    let stored = shop.buy(result["media_buy_id"].as_str().unwrap());
+    assert_eq!(stored.thing.confirmed_at, Some(shop.harness.now));
     let mut notices = notices(&shop);
     assert_eq!(notices.len(), 1);
     let mut announced = notices[0]["body"]["result"].take();
@@ -87,8 +87,8 @@ fn what_the_seller_declines_gives_the_funds_back() {
     let mut ended = status(&shop, &answer["task_id"]);
     ended["history"].take();
     expect![[r#"{"status":"failed","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T13:00:00Z","completed_at":"2026-06-01T13:00:00Z","has_webhook":true,"protocol":"media-buy","error":{"code":"POLICY_VIOLATION","message":"the seller has declined the buy; choose another product or ask the seller"},"result":{"status":"failed","adcp_error":{"code":"POLICY_VIOLATION","message":"the seller has declined the buy; choose another product or ask the seller","recovery":"correctable","suggestion":"read the policy in details and change the request"},"errors":[{"code":"POLICY_VIOLATION","message":"the seller has declined the buy; choose another product or ask the seller","recovery":"correctable","suggestion":"read the policy in details and change the request"}]},"history":null,"adcp_version":"3.1"}"#]].assert_eq(&ended.to_string());
-    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
-    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 0.0);
+    assert_eq!(shop.stored(EntityKind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.stored(EntityKind::Account)[0]["funds"]["committed"], 0.0);
     let notices = notices(&shop);
     assert_eq!(notices[0]["body"]["status"], "failed");
     assert_eq!(notices[0]["body"]["result"]["errors"], ended["result"]["errors"]);
@@ -127,7 +127,7 @@ fn a_buy_failing_under_a_forced_id_returns_the_funds() {
     let shop = Shop::funded(5000, 0);
     let there = shop.create(json!({}))["media_buy_id"].clone();
     let waits = shop.create(order("person"))["task_id"].as_str().unwrap().to_owned();
-    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 2000.0);
+    assert_eq!(shop.stored(EntityKind::Account)[0]["funds"]["committed"], 2000.0);
     let publisher = shop.harness.publisher.clone();
     let now = shop.harness.now;
     let record = record_id("agent:acme", &waits);
@@ -137,8 +137,8 @@ fn a_buy_failing_under_a_forced_id_returns_the_funds() {
         assert_eq!(finisher.force(&record, result.as_object().unwrap())?, Some(true));
         Ok(())
     });
-    assert_eq!(shop.kept(EntityKind::MediaBuy).len(), 1);
-    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
+    assert_eq!(shop.stored(EntityKind::MediaBuy).len(), 1);
+    assert_eq!(shop.stored(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
 }
 
 #[test]
@@ -150,18 +150,18 @@ fn a_sandbox_can_force_the_next_buy_to_wait() {
         task_id: Some("task-of-a-test".to_owned()),
         message: Some("please wait".to_owned()),
     };
-    let mut said = String::new();
+    let mut transcript = String::new();
     for arm in [PreparedAnswer::Submitted, PreparedAnswer::InputRequired].map(arm) {
         shop.harness.put(move |tx| arm.set(tx, "agent:acme", AdcpTool::CreateMediaBuy, now));
         let answer = shop.create(json!({}));
-        said.push_str(&format!("{answer}\n"));
+        transcript.push_str(&format!("{answer}\n"));
     }
     let answer = shop.create(json!({}));
-    said.push_str(&answer["media_buy_status"].to_string());
+    transcript.push_str(&answer["media_buy_status"].to_string());
     expect![[r#"
         {"status":"submitted","message":"please wait","task_id":"task-of-a-test","replayed":false,"adcp_version":"3.1"}
         {"status":"input-required","message":"please wait","reason":"APPROVAL_REQUIRED","replayed":false,"adcp_version":"3.1"}
-        "pending_start""#]].assert_eq(&said);
+        "pending_start""#]].assert_eq(&transcript);
     assert_eq!(status(&shop, &json!("task-of-a-test"))["status"], "submitted");
 }
 
@@ -187,7 +187,7 @@ fn tasks_are_listed_as_asked_for() {
         shop.wait(1);
     }
     shop.tick();
-    let mut said = String::new();
+    let mut transcript = String::new();
     for filter in [
         json!({}),
         json!({"filters": {"status": "failed"}}),
@@ -200,7 +200,11 @@ fn tasks_are_listed_as_asked_for() {
         let rows = answer["tasks"].as_array().unwrap().iter();
         let rows: Vec<_> =
             rows.map(|row| format!("{}:{}", row["task_id"], row["status"])).collect();
-        said.push_str(&format!("{filter}\n  {} {}\n", rows.join(" "), answer["query_summary"]));
+        transcript.push_str(&format!(
+            "{filter}\n  {} {}\n",
+            rows.join(" "),
+            answer["query_summary"]
+        ));
     }
     expect![[r#"
         {}
@@ -215,7 +219,7 @@ fn tasks_are_listed_as_asked_for() {
            {"total_matching":0,"returned":0,"domain_breakdown":{},"status_breakdown":{},"filters_applied":["task_ids"],"sort_applied":{"field":"created_at","direction":"desc"}}
         {"sort":{"field":"status","direction":"asc"},"pagination":{"max_results":2}}
           "task_6":"completed" "task_9":"failed" {"total_matching":3,"returned":2,"domain_breakdown":{"media-buy":3},"status_breakdown":{"completed":1,"failed":1,"submitted":1},"filters_applied":[],"sort_applied":{"field":"status","direction":"asc"}}
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&transcript);
 }
 
 #[test]
@@ -266,7 +270,7 @@ fn a_cursor_holds_only_for_its_own_list() {
 fn a_product_that_is_gone_by_then_is_not_approved() {
     let mut shop = Shop::new();
     let id = shop.create(order("soon"))["task_id"].clone();
-    let gone = product(
+    let sold_out = product(
         "soon",
         fixed(8.0, "USD"),
         json!({}),
@@ -275,7 +279,7 @@ fn a_product_that_is_gone_by_then_is_not_approved() {
     let now = shop.harness.now;
     shop.harness.put(move |tx| {
         use tradepost_publisher::store::New;
-        tx.add(New { id: "soon", owner: "", account: None, state: "", now }, &gone)
+        tx.add(New { id: "soon", owner: "", account: None, state: "", now }, &sold_out)
     });
     shop.wait(1);
     shop.tick();

@@ -36,14 +36,14 @@ fn one(shop: &Shop, id: &str, place: usize, changes: Value) -> Value {
 /// Asks for changes that are refused, one after the other, and compares all errors of each. Nothing
 /// changes by any.
 fn refused(shop: &Shop, id: &str, requests: &[(&str, Value)], expected: &Expect) {
-    let before = (shop.kept(EntityKind::MediaBuy), shop.kept(EntityKind::Account));
-    let mut said = String::new();
+    let before = (shop.stored(EntityKind::MediaBuy), shop.stored(EntityKind::Account));
+    let mut transcript = String::new();
     for (title, changes) in requests {
         let answer = shop.update(id, changes.clone());
-        said.push_str(&format!("# {title}\n{}", errors(&answer)));
+        transcript.push_str(&format!("# {title}\n{}", errors(&answer)));
     }
-    expected.assert_eq(&said);
-    assert_eq!(before, (shop.kept(EntityKind::MediaBuy), shop.kept(EntityKind::Account)));
+    expected.assert_eq(&transcript);
+    assert_eq!(before, (shop.stored(EntityKind::MediaBuy), shop.stored(EntityKind::Account)));
 }
 
 /// What an update has done: the line of an answer.
@@ -62,7 +62,7 @@ fn line(answer: &Value) -> String {
 #[test]
 fn every_change_is_one_revision_and_shows_what_it_changed() {
     let (mut shop, id) = shop();
-    let mut said = String::new();
+    let mut transcript = String::new();
     let package_of = |changes| one(&shop, &id, 0, changes);
     let steps = [
         ("another budget", package_of(json!({"budget": 1500}))),
@@ -90,10 +90,11 @@ fn every_change_is_one_revision_and_shows_what_it_changed() {
         ("one less", package_of(json!({"canceled": true, "cancellation_reason": "dear"}))),
     ];
     for (title, step) in &steps {
-        said.push_str(&format!("{title}: {}", line(&shop.update(&id, step.clone()))));
+        transcript.push_str(&format!("{title}: {}", line(&shop.update(&id, step.clone()))));
     }
     shop.wait(24 * 40);
-    said.push_str(&format!("canceled: {}", line(&shop.update(&id, json!({"canceled": true})))));
+    transcript
+        .push_str(&format!("canceled: {}", line(&shop.update(&id, json!({"canceled": true})))));
     expect![[r#"
         another budget: revision 2 "pending_start" 3500 of ["1500"]
         the same budget: revision 2 "pending_start" 3500 of ["1500"]
@@ -110,7 +111,7 @@ fn every_change_is_one_revision_and_shows_what_it_changed() {
         one less: revision 13 "pending_start" 2700 of ["1500"]
         canceled: revision 14 "canceled" 2700 of []
     "#]]
-    .assert_eq(&said);
+    .assert_eq(&transcript);
     let buy = shop.buy(&id).thing;
     let history: Vec<_> =
         buy.history.iter().map(|entry| format!("{} {:?}", entry.revision, entry.summary)).collect();

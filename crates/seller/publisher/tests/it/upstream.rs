@@ -8,7 +8,7 @@ use tradepost_publisher::store::New;
 use crate::products::{fitting, gazette};
 use crate::support::Harness;
 
-fn feign(harness: &Harness, tool: &str) {
+fn simulate_outage(harness: &Harness, tool: &str) {
     let outage = Outage {
         upstream: "inventory-service".to_owned(),
         tool: tool.to_owned(),
@@ -21,7 +21,7 @@ fn feign(harness: &Harness, tool: &str) {
     });
 }
 
-fn browse(harness: &Harness) -> Value {
+fn ask_brief(harness: &Harness) -> Value {
     fitting(
         harness,
         AdcpTool::GetProducts,
@@ -32,9 +32,9 @@ fn browse(harness: &Harness) -> Value {
 #[test]
 fn a_feigned_outage_gives_its_author_stale_answers_and_passes() {
     let mut harness = gazette();
-    assert!(browse(&harness).get("errors").is_none());
-    feign(&harness, "get_products");
-    let document = browse(&harness);
+    assert!(ask_brief(&harness).get("errors").is_none());
+    simulate_outage(&harness, "get_products");
+    let document = ask_brief(&harness);
     assert!(document.get("adcp_error").is_none());
     assert!(!document["products"].as_array().unwrap().is_empty());
     let warning = &document["errors"][0];
@@ -51,14 +51,14 @@ fn a_feigned_outage_gives_its_author_stale_answers_and_passes() {
     let other = harness.ask_as(&harness.caller("nova"), AdcpTool::GetProducts, asked).document();
     assert!(other.get("errors").is_none());
     harness.now = "2026-06-01T12:00:06Z".parse().unwrap();
-    assert!(browse(&harness).get("errors").is_none());
+    assert!(ask_brief(&harness).get("errors").is_none());
 }
 
 #[test]
 fn an_outage_of_another_tool_says_nothing_about_this_one() {
     let harness = gazette();
-    feign(&harness, "get_signals");
-    assert!(browse(&harness).get("errors").is_none());
+    simulate_outage(&harness, "get_signals");
+    assert!(ask_brief(&harness).get("errors").is_none());
     let signals = fitting(&harness, AdcpTool::GetSignals, json!({"discovery_mode": "wholesale"}));
     assert_eq!(signals["errors"][0]["code"], "STALE_RESPONSE");
 }

@@ -61,7 +61,7 @@ fn tasks_of_3_0_end_in_its_words() {
     assert_eq!(submitted["status"], "submitted");
     shop.wait(1);
     assert_eq!(shop.tick(), 1);
-    let notices = shop.kept(EntityKind::Notice);
+    let notices = shop.stored(EntityKind::Notice);
     let body: Value =
         tradepost_document::json::from_str(notices[0]["body"].as_str().unwrap()).unwrap();
     let name = "core/mcp-webhook-payload.json";

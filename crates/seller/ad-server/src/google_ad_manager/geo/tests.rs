@@ -10,7 +10,7 @@ fn what_is_not_there_is_kept_for_an_hour() {
     cache.keep(&there, Some("2840".to_owned()), Duration::ZERO);
     cache.keep(&missing, None, Duration::ZERO);
     let id = |place: &GeoPlace, seconds: u64| {
-        cache.get(place, Duration::from_secs(seconds)).map(|kept| kept.id)
+        cache.get(place, Duration::from_secs(seconds)).map(|cached| cached.id)
     };
     assert_eq!(id(&missing, 3_599), Some(None));
     assert_eq!(id(&missing, 3_600), None);
@@ -20,5 +20,5 @@ fn what_is_not_there_is_kept_for_an_hour() {
         cache.keep(&GeoPlace::Metro(number), None, Duration::ZERO);
     }
     assert_eq!(id(&there, 0), Some(Some("2840".to_owned())));
-    assert!(cache.0.lock().unwrap().len() <= MAX_KEPT);
+    assert!(cache.0.lock().unwrap().len() <= MAX_CACHED);
 }

@@ -30,7 +30,13 @@ fn line_item(pricing: LineItemPricing, rate: &str, start: &str, end: &str) -> Li
 fn plan(spec: &LineItemSpec) -> PlannedLineItem<'_> {
     let time_zone = TimeZone::get("America/New_York").unwrap();
     let geo = GeoIds::default();
-    PlannedLineItem { spec, terms: terms(spec).unwrap(), geo, time_zone, soonest: Timestamp::MIN }
+    PlannedLineItem {
+        spec,
+        terms: terms(spec).unwrap(),
+        geo,
+        time_zone,
+        earliest_start: Timestamp::MIN,
+    }
 }
 
 #[test]
@@ -61,9 +67,9 @@ fn a_flat_rate_is_shared_among_the_days_of_the_network() {
 fn a_start_that_has_passed_is_the_soonest() {
     let start = "2026-12-01T05:00:00Z";
     let spec = line_item(LineItemPricing::FlatRate, "1", start, "2026-12-02T05:00:00Z");
-    let soonest: Timestamp = "2026-12-01T09:00:00Z".parse().unwrap();
-    let late = PlannedLineItem { soonest, ..plan(&spec) };
-    assert_eq!(late.start(), soonest);
+    let earliest_start: Timestamp = "2026-12-01T09:00:00Z".parse().unwrap();
+    let late = PlannedLineItem { earliest_start, ..plan(&spec) };
+    assert_eq!(late.start(), earliest_start);
     assert_eq!(plan(&spec).start(), spec.start_time);
 }
 

@@ -66,13 +66,13 @@ fn trim(text: &str) -> &str {
 }
 
 /// Placeholders of databases for a missing value.
-const NOTHING: &[&str] = &["null", "(null)", "nan", "n/a", "#n/a", "nil", "undefined", "\\n"];
+const PLACEHOLDERS: &[&str] = &["null", "(null)", "nan", "n/a", "#n/a", "nil", "undefined", "\\n"];
 
 /// Length of the longest placeholder in bytes.
-const LONGEST_NOTHING: usize = "undefined".len();
+const MAX_PLACEHOLDER_LENGTH: usize = "undefined".len();
 
 /// Unwraps `="0123"`, by which exports keep spreadsheets from reading a text as a number.
-fn shielded(text: &str) -> &str {
+fn unwrap_formula_text(text: &str) -> &str {
     let inner = text.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"'));
     inner.filter(|inner| !inner.contains('"')).unwrap_or(text)
 }
@@ -101,10 +101,10 @@ fn is_formula(text: &str) -> bool {
     }
 }
 
-fn is_nothing(text: &str) -> bool {
+fn is_placeholder(text: &str) -> bool {
     text.is_empty()
-        || (text.len() <= LONGEST_NOTHING
-            && NOTHING.iter().any(|nothing| text.eq_ignore_ascii_case(nothing)))
+        || (text.len() <= MAX_PLACEHOLDER_LENGTH
+            && PLACEHOLDERS.iter().any(|placeholder| text.eq_ignore_ascii_case(placeholder)))
 }
 
 /// Returns the items of a JSON list: strings, or objects with a `url` or a `value`, as some
@@ -156,8 +156,8 @@ impl RowCells {
     /// Fills a cell from the column of a heading, unless another column with the same meaning
     /// already has; lists and sums of several columns are combined.
     pub(in crate::import) fn fill(&mut self, heading: &ColumnHeading, text: &str) {
-        let text = shielded(trim(text));
-        if is_nothing(text) {
+        let text = unwrap_formula_text(trim(text));
+        if is_placeholder(text) {
             return;
         }
         // Columns without a meaning are counted too, because the report says how full they are.
@@ -180,8 +180,9 @@ impl RowCells {
         is_empty
     }
 
+    /// Adds a text to the cell of a column. A placeholder for a missing value adds nothing.
     fn put(&mut self, column: CellMeaning, text: &str) {
-        if is_nothing(text) {
+        if is_placeholder(text) {
             return;
         }
         if column == CellMeaning::Mileage

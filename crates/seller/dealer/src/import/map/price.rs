@@ -19,7 +19,7 @@ struct Extras {
     /// Rebates that every buyer gets.
     discount: u32,
     /// Amounts that the price may or may not include.
-    unsaid: Vec<&'static str>,
+    unspecified: Vec<&'static str>,
 }
 
 impl RowMapper<'_> {
@@ -121,7 +121,7 @@ impl RowMapper<'_> {
             Some(AmountRelation::Included) => 0,
             Some(AmountRelation::Apart) | None => of_unit.unwrap_or(rooftop_fees),
         };
-        let mut extras = Extras { surcharge: fees, discount: 0, unsaid: Vec::new() };
+        let mut extras = Extras { surcharge: fees, discount: 0, unspecified: Vec::new() };
         let add_ons = self.sum(CellMeaning::AddOns).unwrap_or_default();
         let rebates = self.sum(CellMeaning::Rebates).unwrap_or_default();
         match rule.add_ons {
@@ -129,12 +129,12 @@ impl RowMapper<'_> {
                 extras.surcharge = extras.surcharge.saturating_add(add_ons)
             }
             Some(AmountRelation::Included) => {}
-            None => extras.unsaid.extend((add_ons > 0).then_some("add_ons")),
+            None => extras.unspecified.extend((add_ons > 0).then_some("add_ons")),
         }
         match rule.rebates {
             Some(AmountRelation::Apart) => extras.discount = rebates,
             Some(AmountRelation::Included) => {}
-            None => extras.unsaid.extend((rebates > 0).then_some("rebates")),
+            None => extras.unspecified.extend((rebates > 0).then_some("rebates")),
         }
         extras
     }
@@ -171,7 +171,7 @@ impl RowMapper<'_> {
             }
             // When the price may include rebates, it may be lower than the fees suggest.
             (NumberCell::Is(price), Some(_), Some(list))
-                if !extras.unsaid.contains(&"rebates")
+                if !extras.unspecified.contains(&"rebates")
                     && price::omits_fees(price, list, Some(extras.discount), extras.surcharge) =>
             {
                 let message = format!(
@@ -181,10 +181,10 @@ impl RowMapper<'_> {
                 );
                 Err((RowWarning::PriceOmitsFees, message))
             }
-            (NumberCell::Empty, Some(Some(_)), _) if !extras.unsaid.is_empty() => {
+            (NumberCell::Empty, Some(Some(_)), _) if !extras.unspecified.is_empty() => {
                 let message = format!(
                     "{} beside the price; say in the mapping's [price] whether it has them",
-                    extras.unsaid.join(" and ")
+                    extras.unspecified.join(" and ")
                 );
                 Err((RowWarning::UnsaidAmount, message))
             }

@@ -130,7 +130,7 @@ fn column_line(
     }
     let glossary = |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
         let words = pairs(v, at, p)?;
-        Some(words.into_iter().map(|(said, meant)| (fold(&said), meant)).collect())
+        Some(words.into_iter().map(|(word, meaning)| (fold(&word), meaning)).collect())
     };
     read_object!(value, at, problems, closed {
         required "field" => column: field,

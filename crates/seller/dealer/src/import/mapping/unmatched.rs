@@ -20,15 +20,15 @@ impl Mapping {
         let folded: Vec<String> = headings.clone().map(fold).collect();
         let generals: Vec<String> = folded.iter().filter_map(|heading| general(heading)).collect();
         let is_there = |key: &String| folded.contains(key) || generals.contains(key);
-        let lost = self
+        let unmatched = self
             .columns
             .iter()
             .filter(|(key, line)| line.is_own && !line.is_optional && !is_there(key));
-        let lost: Vec<(&String, &MappingLine)> = lost.collect();
-        if lost.is_empty() {
+        let unmatched: Vec<(&String, &MappingLine)> = unmatched.collect();
+        if unmatched.is_empty() {
             return None;
         }
-        let told = lost.iter().take(MOST).map(|(key, line)| {
+        let lines = unmatched.iter().take(MOST).map(|(key, line)| {
             let heading = quote(&line.heading);
             match nearest(key, headings.clone()) {
                 Some(near) => {
@@ -37,11 +37,11 @@ impl Mapping {
                 None => format!("no column is called \"{heading}\""),
             }
         });
-        let message = match lost.len() {
+        let message = match unmatched.len() {
             1 => "a line of the mapping is about no column of the feed".to_owned(),
             count => format!("{count} lines of the mapping are about no column of the feed"),
         };
-        Some(FeedError { lines: told.collect(), ..FeedError::new(message, HINT) })
+        Some(FeedError { lines: lines.collect(), ..FeedError::new(message, HINT) })
     }
 }
 
@@ -54,10 +54,12 @@ fn nearest<'h>(key: &str, headings: impl Iterator<Item = &'h str>) -> Option<&'h
     // Compared by common pairs of letters first, so that `Colour` is near `Exterior Color`, then by
     // edit distance.
     let headings = headings.filter(|heading| !heading.trim().is_empty());
-    let pairs = |heading: &str| strsim::sorensen_dice(&spelled(heading), key);
-    let slips = |heading: &str| strsim::normalized_damerau_levenshtein(&spelled(heading), key);
+    let common_pairs = |heading: &str| strsim::sorensen_dice(&spelled(heading), key);
+    let similarity = |heading: &str| strsim::normalized_damerau_levenshtein(&spelled(heading), key);
     // The minimum of the reversed order is the first of equally similar headings.
     headings.min_by(|one, other| {
-        pairs(other).total_cmp(&pairs(one)).then_with(|| slips(other).total_cmp(&slips(one)))
+        common_pairs(other)
+            .total_cmp(&common_pairs(one))
+            .then_with(|| similarity(other).total_cmp(&similarity(one)))
     })
 }

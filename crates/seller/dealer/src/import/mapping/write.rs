@@ -80,6 +80,7 @@ fn line(out: &mut String, key: &str, value: &str) {
     let _ = writeln!(out, "{key} = {value}");
 }
 
+/// Writes the rule of a column in TOML.
 fn written(rule: &ColumnRule, is_optional: bool) -> String {
     let field = quoted(rule.column.map_or(IGNORE, |column| column.name()));
     if rule.transform.is_none() && !is_optional {
@@ -90,7 +91,7 @@ fn written(rule: &ColumnRule, is_optional: bool) -> String {
     let mut parts = vec![format!("field = {field}")];
     if !words.is_empty() {
         let words =
-            words.iter().map(|(said, meant)| format!("{} = {}", quoted(said), quoted(meant)));
+            words.iter().map(|(word, meaning)| format!("{} = {}", quoted(word), quoted(meaning)));
         parts.push(format!("words = {{ {} }}", words.collect::<Vec<_>>().join(", ")));
     }
     if !remove.is_empty() {

@@ -9,7 +9,7 @@ use std::thread::{self, Scope};
 use csv::StringRecord;
 
 use super::chunk::RowChunk;
-use super::judge;
+use super::sort_row;
 use crate::import::FeedError;
 use crate::import::collect::{ParsedRows, RowSorter};
 use crate::import::columns::{ColumnHeading, RowCells};
@@ -37,7 +37,7 @@ pub(super) enum TableItem {
 /// A worker thread.
 struct WorkerHandle {
     chunks: SyncSender<RowChunk>,
-    harvests: Receiver<(ParsedRows, RowChunk)>,
+    results: Receiver<(ParsedRows, RowChunk)>,
 }
 
 /// Sorts the rows that `next` returns. Returns the line of a row with an unclosed quotation mark,
@@ -49,7 +49,7 @@ pub(super) fn sort(
 ) -> Result<Option<usize>, FeedError> {
     thread::scope(|scope| {
         let mut workers =
-            Workers { columns, sorter, cells: RowCells::new(), hands: Vec::new(), done: 0 };
+            Workers { columns, sorter, cells: RowCells::new(), handles: Vec::new(), done: 0 };
         let mut record = StringRecord::new();
         let mut given = 0;
         // The last row is held back until it is known what follows it.
@@ -61,13 +61,13 @@ pub(super) fn sort(
                     if chunk.is_full() {
                         // Only after the first full chunk, because a small table is read faster
                         // than threads start.
-                        workers.hire(scope);
+                        workers.spawn(scope);
                         let full = std::mem::replace(&mut chunk, spare.pop().unwrap_or_default());
-                        spare.extend(workers.give(full, given));
+                        spare.extend(workers.send(full, given));
                         given += 1;
                         // Takes what is ready, so that results do not accumulate, and does not
                         // wait.
-                        while let Some(emptied) = workers.gather(given, false) {
+                        while let Some(emptied) = workers.take_result(given, false) {
                             spare.push(emptied);
                         }
                     }
@@ -87,7 +87,7 @@ pub(super) fn sort(
                 TableItem::Unclosed => break chunk.pop(),
             }
         };
-        while workers.gather(given, true).is_some() {}
+        while workers.take_result(given, true).is_some() {}
         // Last, because it is the end of the file.
         workers.sort(&chunk);
         Ok(unclosed)
@@ -98,66 +98,65 @@ struct Workers<'env, 's, 't> {
     columns: &'env [ColumnHeading],
     sorter: &'s mut RowSorter<'t>,
     cells: RowCells,
-    hands: Vec<WorkerHandle>,
+    handles: Vec<WorkerHandle>,
     /// Number of chunks whose results have been taken.
     done: usize,
 }
 
 impl<'env, 't: 'env> Workers<'env, '_, 't> {
     /// Starts the workers, for a table with more than one chunk.
-    fn hire<'scope>(&mut self, scope: &'scope Scope<'scope, 'env>) {
+    fn spawn<'scope>(&mut self, scope: &'scope Scope<'scope, 'env>) {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        if !self.hands.is_empty() || cores == 1 {
+        if !self.handles.is_empty() || cores == 1 {
             return;
         }
         for _ in 0..cores.min(MOST) {
             let (chunks, waiting) = sync_channel::<RowChunk>(WAITING);
-            let (done, harvests) = channel();
+            let (done, results) = channel();
             let columns = self.columns;
             let mut sorter = self.sorter.part();
             scope.spawn(move || {
                 let mut cells = RowCells::new();
                 for chunk in waiting {
                     for row in chunk.rows() {
-                        judge(row, columns, &mut cells, &mut sorter);
+                        sort_row(row, columns, &mut cells, &mut sorter);
                     }
                     if done.send((sorter.hand_over(), chunk.emptied())).is_err() {
                         return;
                     }
                 }
             });
-            self.hands.push(WorkerHandle { chunks, harvests });
+            self.handles.push(WorkerHandle { chunks, results });
         }
     }
 
     /// Passes a chunk to the next worker; without workers, sorts it at once and returns it empty.
-    fn give(&mut self, chunk: RowChunk, place: usize) -> Option<RowChunk> {
-        let hand = place.checked_rem(self.hands.len()).and_then(|at| self.hands.get(at));
-        let Some(hand) = hand else {
+    fn send(&mut self, chunk: RowChunk, place: usize) -> Option<RowChunk> {
+        let handle = place.checked_rem(self.handles.len()).and_then(|at| self.handles.get(at));
+        let Some(handle) = handle else {
             self.sort(&chunk);
             self.done += 1;
             return Some(chunk.emptied());
         };
         // Sending fails only after a worker has panicked, which ends the whole import.
-        let _ = hand.chunks.send(chunk);
+        let _ = handle.chunks.send(chunk);
         None
     }
 
     /// Takes the result of the next chunk, if it is ready or `waits` is true. Returns the emptied
     /// chunk.
-    fn gather(&mut self, given: usize, waits: bool) -> Option<RowChunk> {
-        let at = self.done.checked_rem(self.hands.len()).filter(|_| self.done < given)?;
-        let harvests = &self.hands.get(at)?.harvests;
-        let (harvest, chunk) =
-            if waits { harvests.recv().ok()? } else { harvests.try_recv().ok()? };
-        self.sorter.join(harvest);
+    fn take_result(&mut self, given: usize, waits: bool) -> Option<RowChunk> {
+        let at = self.done.checked_rem(self.handles.len()).filter(|_| self.done < given)?;
+        let results = &self.handles.get(at)?.results;
+        let (rows, chunk) = if waits { results.recv().ok()? } else { results.try_recv().ok()? };
+        self.sorter.join(rows);
         self.done += 1;
         Some(chunk)
     }
 
     fn sort(&mut self, chunk: &RowChunk) {
         for row in chunk.rows() {
-            judge(row, self.columns, &mut self.cells, self.sorter);
+            sort_row(row, self.columns, &mut self.cells, self.sorter);
         }
     }
 }

@@ -242,12 +242,12 @@ fn constants_are_among_what_fed_a_field() {
     let mapping = "[constants]\ncondition = \"used\"\nmake = \"Kia\"\n";
     let feed = read_with(mapping, "Stock,Type\nA1,\nA2,New\n").unwrap();
     let uses = feed.report.fields.iter().filter(|used| ["condition", "make"].contains(&used.field));
-    let told: Vec<String> = uses
+    let shown: Vec<String> = uses
         .flat_map(|used| used.columns.iter().map(move |column| (used.field, column)))
         .map(|(field, column)| format!("{field} {} {}", column.column, column.filled))
         .collect();
     assert_eq!(
-        told,
+        shown,
         ["make constant \"Kia\" 2", "condition Type 1", "condition constant \"used\" 1",]
     );
 }

@@ -15,17 +15,17 @@ fn read(feed: &[u8], mapping: Option<&Mapping>) -> SortedFeed {
 }
 
 /// Reads a feed, and returns its listings, one on a line, and its report.
-fn told(feed: &[u8], mapping: Option<&Mapping>) -> String {
+fn listings_and_report(feed: &[u8], mapping: Option<&Mapping>) -> String {
     let sorted = read(feed, mapping);
     let mut out = String::new();
     for unit in &sorted.feeds[0].units {
         let listing = tradepost_document::json::to_string(&unit.vehicle).unwrap();
         let _ = writeln!(out, "{}", listing.replace(",\"", ", \""));
     }
-    out + &told_of(&sorted.feeds[0].report)
+    out + &report_text(&sorted.feeds[0].report)
 }
 
-fn told_of(report: &FeedReport) -> String {
+fn report_text(report: &FeedReport) -> String {
     let mut out = String::new();
     let preset = report.preset.map(|preset| preset.name.to_string());
     let _ = writeln!(out, "{} {} {}", preset.unwrap_or_default(), report.format, report.encoding);
@@ -46,7 +46,7 @@ fn told_of(report: &FeedReport) -> String {
 }
 
 fn check(feed: &[u8], expected: &Expect) {
-    expected.assert_eq(&told(feed, None));
+    expected.assert_eq(&listings_and_report(feed, None));
 }
 
 #[test]
@@ -174,10 +174,18 @@ fn every_shape_is_read_alike_by_naming_its_preset() {
         (Preset::Meta, include_bytes!("shapes/meta_cad.xml")),
         (Preset::MobileDe, include_bytes!("shapes/mobile_de.csv")),
     ] {
-        assert_eq!(told(feed, Some(&Mapping::from_preset(preset))), told(feed, None), "{preset}");
+        assert_eq!(
+            listings_and_report(feed, Some(&Mapping::from_preset(preset))),
+            listings_and_report(feed, None),
+            "{preset}"
+        );
         // The mapping written from the report reads the feed in the same way.
         let saved = read(feed, None).mapping.to_toml();
         let saved = Mapping::parse(&saved).unwrap_or_else(|wrong| panic!("{wrong:?}\n{saved}"));
-        assert_eq!(told(feed, Some(&saved)), told(feed, None), "{preset}");
+        assert_eq!(
+            listings_and_report(feed, Some(&saved)),
+            listings_and_report(feed, None),
+            "{preset}"
+        );
     }
 }

@@ -21,7 +21,7 @@ fn questions_are_read_as_the_table_says() {
         // Comments divide the table.
         if !line.starts_with('#') {
             asked += 1;
-            table.push_str(&format!("  {}\n", said(&json!({"query": line}))));
+            table.push_str(&format!("  {}\n", message_of(&json!({"query": line}))));
         }
     }
     assert!(asked >= 80, "{asked} questions");

@@ -20,8 +20,8 @@ impl Interpreter<'_> {
             ("driveline", Attribute::Driveline),
             ("condition", Attribute::Condition),
         ];
-        let said = |(kind, attribute)| Some((attribute, vocabulary().meaning_of(kind, key)?));
-        let (attribute, class): (Attribute, _) = ATTRIBUTES.into_iter().find_map(said)?;
+        let class_of = |(kind, attribute)| Some((attribute, vocabulary().meaning_of(kind, key)?));
+        let (attribute, class): (Attribute, _) = ATTRIBUTES.into_iter().find_map(class_of)?;
         let mut values = Vec::new();
         let mut names = vec![class];
         let is_drive = matches!(class, "awd" | "4wd");

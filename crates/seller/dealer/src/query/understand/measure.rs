@@ -89,8 +89,8 @@ impl Interpreter<'_> {
         match want {
             Some(want) => self.push(want),
             None => {
-                let said = self.shown(at, length);
-                self.leave_out(said, at + length);
+                let phrase = self.shown(at, length);
+                self.leave_out(phrase, at + length);
             }
         }
     }

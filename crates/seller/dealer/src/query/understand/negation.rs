@@ -240,15 +240,16 @@ impl Interpreter<'_> {
     /// Returns true when a phrase begins at a token: no function word, no number, and no pause
     /// before it.
     pub(super) fn phrase_follows(&self, mut at: usize, past_articles: bool) -> bool {
-        let said = |kind: &str, at: usize| {
+        let meaning_of = |kind: &str, at: usize| {
             self.tokens.get(at).and_then(|token| vocabulary().meaning_of(kind, &token.text))
         };
-        while past_articles && said("word", at) == Some("article") {
+        while past_articles && meaning_of("word", at) == Some("article") {
             at += 1;
         }
         let Some(token) = self.tokens.get(at) else { return false };
-        let is_task = !matches!(said("word", at), None | Some("fabric" | "interior" | "shade"));
-        let says_nothing = is_task || said("ignored", at).is_some();
+        let is_task =
+            !matches!(meaning_of("word", at), None | Some("fabric" | "interior" | "shade"));
+        let says_nothing = is_task || meaning_of("ignored", at).is_some();
         !token.after_pause
             && (!says_nothing || self.read_make_or_model(&token.text).is_some())
             && numbers::read(&self.tokens, at).is_none()
@@ -280,22 +281,22 @@ impl Interpreter<'_> {
             return;
         }
         if let Some(pending) = self.negation.pending.take() {
-            let said = self.shown(pending.first, end.saturating_sub(pending.first));
-            self.remark(super::super::QueryRemark::LeftOut(said));
+            let phrase = self.shown(pending.first, end.saturating_sub(pending.first));
+            self.remark(super::super::QueryRemark::LeftOut(phrase));
         }
     }
 
     /// Describes a phrase that is left out, with the negation before it, if there is one. The
     /// negation remains when its noun is still to come.
-    pub(super) fn with_negation(&mut self, said: String, end: usize) -> String {
-        let Some(pending) = self.negation.pending else { return said };
+    pub(super) fn with_negation(&mut self, phrase: String, end: usize) -> String {
+        let Some(pending) = self.negation.pending else { return phrase };
         if pending.reach.to_noun && self.phrase_follows(end, false) {
-            return said;
+            return phrase;
         }
         self.negation.pending = None;
         // As in `no spaceships or trucks`.
         self.negation.spread = Some(ONE_PHRASE);
-        format!("not {said}")
+        format!("not {phrase}")
     }
 
     /// Returns true when a negation waits for its phrase.
@@ -315,16 +316,16 @@ impl Interpreter<'_> {
         let last = self.understood.wants.last().and_then(|last| last.attribute);
         let is_same = last.is_some() && last == want.attribute;
         let is_number = matches!(want.any.as_slice(), [Predicate::Number(..)]);
-        let goes_on = match link {
+        let is_continued = match link {
             PhraseLink::Or => true,
             PhraseLink::And => is_same || reach.over_and && !is_number,
             PhraseLink::Comma => is_same || reach.over_and && self.is_enumeration_open(at),
             PhraseLink::Nothing => false,
         };
-        if goes_on {
+        if is_continued {
             self.negation.spread = Some(reach);
         }
-        goes_on
+        is_continued
     }
 
     /// Returns true when an `or` ends the enumeration that a token is part of: `no trucks, diesels

@@ -140,11 +140,11 @@ impl Interpreter<'_> {
         self.corrections += 1;
         // Words of vehicles on offer win over others.
         // Names win over other words of listings: `camery` is a Camry and no camera.
-        let here = self.lexicon.words().map(|word| (u8::from(!self.lexicon.is_name(word)), word));
-        let said = vocabulary().phrases().map(|word| (2, word));
-        let elsewhere = vocabulary().names().map(|word| (3, word));
+        let listed = self.lexicon.words().map(|word| (u8::from(!self.lexicon.is_name(word)), word));
+        let phrases = vocabulary().phrases().map(|word| (2, word));
+        let names = vocabulary().names().map(|word| (3, word));
         let features = concepts().words().map(|word| (2, word));
-        spelling::correct(word, here.chain(said).chain(features).chain(elsewhere))
+        spelling::correct(word, listed.chain(phrases).chain(features).chain(names))
             .map(str::to_owned)
     }
 

@@ -375,13 +375,13 @@ fn deals_do_not_wait_for_the_order_of_the_same_buy() {
     };
     let mut pending = remote.clone();
     pending.order = Some(order(RemoteState::PendingApproval));
-    let mut undone = remote.clone();
-    undone.order = Some(order(RemoteState::Canceled));
-    undone.undoing = true;
-    let mut stuck = undone.clone();
-    stuck.order = Some(order(RemoteState::Draft));
+    let mut canceled = remote.clone();
+    canceled.order = Some(order(RemoteState::Canceled));
+    canceled.undoing = true;
+    let mut draft = canceled.clone();
+    draft.order = Some(order(RemoteState::Draft));
     wanted.deals[0].spec.is_paused = true;
-    for mut remote in [remote, pending, undone, stuck] {
+    for mut remote in [remote, pending, canceled, draft] {
         remote.mark(now());
         assert!(remote.has_steps(now()), "{remote:#?}");
         assert_eq!(next_steps(&wanted, &remote)[0].describe(), "put_deal p1");

@@ -91,14 +91,15 @@ fn named(
             let key = NaturalKey::new(row.brand.as_ref(), row.operator.as_deref(), row.sandbox);
             let mut own =
                 admitted.reach.rights().accounts_led_to_by(&key, tenant, reader)?.into_iter();
-            Ok(own.find(|kept| {
-                kept.record.owner == *tenant && !kept.thing.is_over() && key.is(&kept.thing)
+            Ok(own.find(|stored| {
+                stored.record.owner == *tenant && !stored.thing.is_over() && key.is(&stored.thing)
             }))
         }
     };
     form.accounts.iter().map(find).collect()
 }
 
+/// Creates the challenge that an address of a subscriber has to answer.
 fn challenge(
     publisher: &Publisher,
     account_id: &str,

@@ -140,7 +140,7 @@ impl SyncContext<'_> {
         let mut problems = self.problems(row);
         problems.extend(self.unprovisionable(key, billing));
         AdcpRefusal::of_all(problems)?;
-        let known = self.own.iter().find(|kept| !kept.thing.is_over() && key.is(&kept.thing));
+        let known = self.own.iter().find(|stored| !stored.thing.is_over() && key.is(&stored.thing));
         match known.cloned() {
             Some(mut account) => {
                 self.work.admitted.reach.rights().permit(Some(&account.record.id))?;
@@ -181,9 +181,9 @@ impl SyncContext<'_> {
         if !self.form.dry_run {
             let tx = self.work.tx;
             let now = self.work.call.now;
-            let kept = account.clone().open(tx, &self.tenant, now)?;
-            self.work.staff_events().note_waiting_account(&kept)?;
-            self.own.push(kept);
+            let stored = account.clone().open(tx, &self.tenant, now)?;
+            self.work.staff_events().note_waiting_account(&stored)?;
+            self.own.push(stored);
         }
         Ok(SyncedAccount { account, action: "created", warnings: Vec::new() })
     }
@@ -200,7 +200,7 @@ impl SyncContext<'_> {
         AdcpRefusal::of_all(self.problems(row))?;
         self.once(&account.record.id)?;
         // Changes made by earlier rows of this request are in our own list.
-        let known = self.own.iter().find(|kept| kept.record.id == account.record.id);
+        let known = self.own.iter().find(|stored| stored.record.id == account.record.id);
         let mut account = known.cloned().unwrap_or(account);
         let before = account.thing.clone();
         self.set(&mut account.thing, row)?;
@@ -241,7 +241,9 @@ impl SyncContext<'_> {
         let action = if changed { "updated" } else { "unchanged" };
         let done = SyncedAccount { account: account.thing.clone(), action, warnings: Vec::new() };
         // Later rows start from the changed account.
-        if let Some(known) = self.own.iter_mut().find(|kept| kept.record.id == account.record.id) {
+        if let Some(known) =
+            self.own.iter_mut().find(|stored| stored.record.id == account.record.id)
+        {
             *known = account;
         }
         Ok(done)

@@ -400,8 +400,9 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut U
         }
         let known = overlay.get(list).and_then(Value::as_array).cloned().unwrap_or_default();
         // An added keyword replaces the same keyword with another bid.
-        let gone = |kept: &Value| removed.iter().chain(added).flatten().any(|word| word.is(kept));
-        let mut words: Vec<Value> = known.into_iter().filter(|one| !gone(one)).collect();
+        let is_replaced =
+            |known: &Value| removed.iter().chain(added).flatten().any(|word| word.is(known));
+        let mut words: Vec<Value> = known.into_iter().filter(|one| !is_replaced(one)).collect();
         words.extend(added.iter().flatten().map(|word| Value::Object(word.sent.clone())));
         // An empty list means the same as no list, but would count as a change.
         if words.is_empty() {
@@ -536,9 +537,9 @@ fn budgets(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
         }
     }
     // Continuing a media buy without budget would deliver nothing.
-    let goes_on =
+    let continues =
         |action: &BuyAction| matches!(action, BuyAction::Resume | BuyAction::ExtendFlight);
-    if let Some((_, field)) = found.actions.iter().find(|(action, _)| goes_on(action))
+    if let Some((_, field)) = found.actions.iter().find(|(action, _)| continues(action))
         && amending.spent > MoneyAmount::ZERO
         && amending.spent >= total
     {

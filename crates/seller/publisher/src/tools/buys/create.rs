@@ -133,12 +133,12 @@ fn book(work: &WriteContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError
     let whose = work.whose();
     work.add(id, whose, "", &thing)?;
     let absent = || InternalError::new("booking a buy", "it is not where it was put");
-    let kept = work.reader.find::<MediaBuy>(id)?.ok_or_else(absent)?;
-    work.staff_events().note_sold(&kept, &work.call.caller.tenant())?;
-    let actions = action::permitted(&kept.thing, &draft.products, now);
-    let mut body = created(&kept, &actions, Some(&account.thing), now);
+    let stored = work.reader.find::<MediaBuy>(id)?.ok_or_else(absent)?;
+    work.staff_events().note_sold(&stored, &work.call.caller.tenant())?;
+    let actions = action::permitted(&stored.thing, &draft.products, now);
+    let mut body = created(&stored, &actions, Some(&account.thing), now);
     // The caller receives the governance agent's token.
-    body.extend(object([("governance_context", kept.thing.governance_context.map(Into::into))]));
+    body.extend(object([("governance_context", stored.thing.governance_context.map(Into::into))]));
     Ok(ToolReply::completed("the media buy has been created", Value::Object(body)))
 }
 

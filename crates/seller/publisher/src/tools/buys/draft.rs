@@ -237,9 +237,9 @@ fn proposed(
         let message = "a proposal has its packages; leave them out, or leave proposal_id out";
         problems.push(invalid("packages", message));
     }
-    let kept =
+    let stored =
         match proposal::committed(context.reach, context.reader, id, "proposal_id", context.now) {
-            Ok(kept) => kept,
+            Ok(stored) => stored,
             Err(stop) => {
                 problems.extend(stop.reasons()?);
                 return Ok((Vec::new(), None));
@@ -249,7 +249,7 @@ fn proposed(
     let total = form.total_budget.as_ref();
     let amount = total.map_or(MoneyAmount::ZERO, |total| total.amount);
     let named = total.map_or("", |total| total.currency.as_str());
-    let proposal = &kept.thing;
+    let proposal = &stored.thing;
     order(proposal, form.io_acceptance.as_ref(), problems);
     let outside = proposal.outside(amount, named, flight.start, flight.end);
     if !outside.is_empty() {

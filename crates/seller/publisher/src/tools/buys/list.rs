@@ -29,9 +29,9 @@ pub(in crate::tools) fn perform(
     let page = page(work, form)?;
     let offer = work.publisher.products(work.reader)?;
     let related = RelatedRecords::read(work, form, &page.items)?;
-    let rows = page.items.iter().map(|kept| row(work, form, kept, &offer, &related));
+    let rows = page.items.iter().map(|stored| row(work, form, stored, &offer, &related));
     let shown: Vec<Map> = rows.collect();
-    let accounts = page.items.iter().filter_map(|kept| related.account(kept));
+    let accounts = page.items.iter().filter_map(|stored| related.account(stored));
     let sandbox = accounts.into_iter().any(|account| account.sandbox);
     let body = object!({
         "media_buys": shown, "pagination": page.pagination, "sandbox"?: sandbox.then_some(true),
@@ -55,7 +55,7 @@ fn page(
         filter.map_or(&[MediaBuyStatus::Active][..], |OneOrMore(asked)| asked.as_slice());
     let size = PageSize { usual: page::MOST, most: page::MOST };
     let asked = form.pagination.as_ref();
-    Ok(page::kept(work, account, &in_status(statuses), asked, size)?.page)
+    Ok(page::read_stored(work, account, &in_status(statuses), asked, size)?.page)
 }
 
 /// Returns a query for media buys in one of these statuses.
@@ -91,9 +91,9 @@ impl RelatedRecords {
     ) -> Result<Self, InternalError> {
         let mut deliveries = BTreeMap::new();
         if form.include_snapshot {
-            let ids = buys.iter().map(|kept| kept.record.id.clone()).collect();
-            for kept in work.reader.find_many::<BuyDelivery>(&ids)? {
-                deliveries.insert(kept.record.id, kept.thing);
+            let ids = buys.iter().map(|stored| stored.record.id.clone()).collect();
+            for stored in work.reader.find_many::<BuyDelivery>(&ids)? {
+                deliveries.insert(stored.record.id, stored.thing);
             }
         }
         let accounts = work.accounts_of(buys)?;
@@ -108,7 +108,7 @@ impl RelatedRecords {
     fn library(&self, buy: &Stored<MediaBuy>) -> Vec<&Stored<Creative>> {
         let mut library: Vec<_> =
             chosen_creatives(buy).iter().filter_map(|chosen| self.creatives.get(chosen)).collect();
-        library.sort_by_key(|kept| kept.record.place);
+        library.sort_by_key(|stored| stored.record.place);
         library
     }
 }
@@ -137,10 +137,10 @@ fn creatives(
         }
     }
     let mut found = BTreeMap::new();
-    for kept in work.find_many::<Creative>(&near.keys().cloned().collect())? {
-        if let Some(chosen) = near.remove(&kept.record.id) {
+    for stored in work.find_many::<Creative>(&near.keys().cloned().collect())? {
+        if let Some(chosen) = near.remove(&stored.record.id) {
             elsewhere.remove(&chosen);
-            found.insert(chosen, kept);
+            found.insert(chosen, stored);
         }
     }
     for (chosen, buy) in elsewhere {
@@ -173,11 +173,11 @@ pub(crate) fn chosen(
     let absent = || refusals::not_found(AdcpCode::MediaBuyNotFound, Some("media_buy_ids"));
     let mut buys: Vec<Stored<MediaBuy>> =
         found.into_iter().collect::<Option<_>>().ok_or_else(absent)?;
-    buys.sort_by_key(|kept| kept.record.place);
+    buys.sort_by_key(|stored| stored.record.place);
     // An id may be named twice.
-    buys.dedup_by_key(|kept| kept.record.place);
+    buys.dedup_by_key(|stored| stored.record.place);
     if let Some(wanted) = wanted {
-        buys.retain(|kept| wanted.contains(&kept.thing.status_at(work.call.now)));
+        buys.retain(|stored| wanted.contains(&stored.thing.status_at(work.call.now)));
     }
     Ok(buys)
 }
@@ -186,14 +186,14 @@ pub(crate) fn chosen(
 fn row(
     work: &ToolContext<'_>,
     form: &GetMediaBuys,
-    kept: &Stored<MediaBuy>,
+    stored: &Stored<MediaBuy>,
     offer: &[Product],
     related: &RelatedRecords,
 ) -> Map {
-    let buy = &kept.thing;
-    let library = related.library(kept);
+    let buy = &stored.thing;
+    let library = related.library(stored);
     let now = work.call.now;
-    let mut row = buy::summary(kept, &action::permitted(buy, &buy.products(offer), now), now);
+    let mut row = buy::summary(stored, &action::permitted(buy, &buy.products(offer), now), now);
     // Rows name it `status`; the longer name only distinguishes it from the status of a task.
     row.shift_remove("media_buy_status");
     let history = form.include_history.and_then(|wanted| usize::try_from(wanted).ok());
@@ -210,8 +210,8 @@ fn row(
         ("confirmed_at", Some(json!(buy.confirmed_at))),
         ("start_time", Some(json!(buy.start_time))),
         ("end_time", Some(json!(buy.end_time))),
-        ("created_at", Some(json!(kept.record.created_at))),
-        ("updated_at", Some(json!(kept.record.updated_at))),
+        ("created_at", Some(json!(stored.record.created_at))),
+        ("updated_at", Some(json!(stored.record.updated_at))),
         ("proposal_id", buy.proposal_id.clone().map(Value::from)),
         ("cancellation", buy.cancellation.as_ref().map(|cancellation| json!(cancellation))),
         ("rejection_reason", buy.rejection_reason.clone().map(Value::from)),
@@ -219,8 +219,8 @@ fn row(
         ("history", history.map(Value::from)),
         ("health", Some(health.into())),
         ("impairments", (!impairments.is_empty()).then(|| impairments.into())),
-        ("packages", Some(packages(work, form, kept, related, &library))),
-        ("account", related.account(kept).map(|account| account.published().into())),
+        ("packages", Some(packages(work, form, stored, related, &library))),
+        ("account", related.account(stored).map(|account| account.published().into())),
     ]));
     row
 }
@@ -230,13 +230,13 @@ fn row(
 fn packages(
     work: &ToolContext<'_>,
     form: &GetMediaBuys,
-    kept: &Stored<MediaBuy>,
+    stored: &Stored<MediaBuy>,
     related: &RelatedRecords,
     library: &[&Stored<Creative>],
 ) -> Value {
-    let buy = &kept.thing;
+    let buy = &stored.thing;
     let now = work.call.now;
-    let delivery = related.deliveries.get(&kept.record.id);
+    let delivery = related.deliveries.get(&stored.record.id);
     let reports: Vec<_> = delivery.iter().flat_map(|delivery| &delivery.reports).collect();
     let shares = if form.include_snapshot { report::shares(buy, &reports) } else { Vec::new() };
     let mut snapshots = shares.iter().map(report::metrics).map(|metrics| {
@@ -267,7 +267,7 @@ fn packages(
 fn approvals(package: &Package, library: &[&Stored<Creative>], now: Timestamp) -> Vec<Value> {
     let approval = |assignment: &Assigned| {
         let id = assignment.creative_id.as_ref()?;
-        let mut library = library.iter().map(|kept| &kept.thing);
+        let mut library = library.iter().map(|stored| &stored.thing);
         let creative = library.find(|creative| creative.creative_id == *id)?;
         let status = match creative.status_at(now) {
             // `creative_approvals` has only three values. Suspended and archived creatives had been

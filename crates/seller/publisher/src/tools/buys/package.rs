@@ -126,9 +126,9 @@ fn on_offer(
         let message = "the product has left the offer; ask get_products for what there is now";
         problems.push(at(AdcpCode::ProductExpired, &field, message));
     }
-    let gone =
+    let is_sold_out =
         context.supply.is_some_and(|supply| supply.sold_out.iter().any(|id| id == product.id()));
-    if product.terms.sold_out || gone {
+    if product.terms.sold_out || is_sold_out {
         let message = "the product is sold out; choose another one";
         problems.push(at(AdcpCode::ProductUnavailable, &field, message));
     }

@@ -91,7 +91,7 @@ fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut
 /// other that the caller can access.
 fn chosen<T: Entity>(context: &BuyContext<'_>, id: &str) -> Result<Option<T>, InternalError> {
     let near = context.account.map(|account| &account.record);
-    Ok(context.reach.chosen::<T>(context.reader, near, id)?.map(|kept| kept.thing))
+    Ok(context.reach.chosen::<T>(context.reader, near, id)?.map(|stored| stored.thing))
 }
 
 /// Checks that an audience exists and, when it is included, is large enough.
@@ -198,9 +198,9 @@ fn verified(
 ) -> Option<AdcpError> {
     let question = verdict::on_assignment(&creative.given, product)?;
     match context.verifiers {
-        Verifiers::Looked(looked) => {
+        Verifiers::Answered(verifications) => {
             let review = context.profile().catalogue.creatives.review;
-            verdict::against(looked, creative, &question, review, field)
+            verdict::against(verifications, creative, &question, review, field)
         }
         Verifiers::Asked(list) => {
             let asked = (creative.creative_id.clone(), question);

@@ -31,6 +31,7 @@ fn rejected(field: &str, message: &str, accepted: Value) -> AdcpError {
     at(AdcpCode::TermsRejected, field, message).with("accepted", accepted)
 }
 
+/// Returns the measurement terms that the product does not accept.
 fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     let mut reject = |field: &str, message: &str, accepted: Value| {
@@ -38,8 +39,8 @@ fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<
     };
     let billing = terms.billing_measurement.as_ref();
     // A product declares its terms in the form in which a buyer proposes others.
-    let ours = product.published.measurement_terms.as_ref();
-    let own = ours.and_then(|ours| ours.billing_measurement.as_ref());
+    let product_terms = product.published.measurement_terms.as_ref();
+    let own = product_terms.and_then(|product_terms| product_terms.billing_measurement.as_ref());
     let least = own.and_then(|own| own.max_variance_percent).unwrap_or(LEAST_VARIANCE);
     let variance = billing.and_then(|billing| billing.max_variance_percent);
     if variance.is_some_and(|asked| asked < least) {
@@ -58,7 +59,7 @@ fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<
         let message = "the product is not measured over this window";
         reject("billing_measurement.measurement_window", message, json!(windows));
     }
-    let offered = ours.and_then(|ours| ours.makegood_policy.as_ref());
+    let offered = product_terms.and_then(|terms| terms.makegood_policy.as_ref());
     if let Some(offered) = offered
         && let Some(asked) = &terms.makegood_policy
         && !asked.available_remedies.iter().any(|one| offered.available_remedies.contains(one))
@@ -74,9 +75,9 @@ fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<
 fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     for (index, Standard { metric, threshold }) in given.iter().enumerate() {
-        let mut ours = product.published.performance_standards.iter();
-        let ours = ours.find(|ours| ours.metric.as_ref() == Some(metric));
-        let promised = ours.and_then(|ours| ours.threshold);
+        let mut own = product.published.performance_standards.iter();
+        let standard = own.find(|standard| standard.metric.as_ref() == Some(metric));
+        let promised = standard.and_then(|standard| standard.threshold);
         let fits = |promised: &MoneyAmount| {
             // Invalid traffic is an upper bound; all other metrics are lower bounds.
             if metric == "ivt" { threshold >= promised } else { threshold <= promised }
@@ -130,6 +131,7 @@ pub(super) fn goals(product: &Product, given: &[OptimizationGoal], place: &str) 
     problems
 }
 
+/// Returns the problems of a goal for a metric.
 fn metric_goal(
     declared: &Optimization,
     goal: &OptimizationGoal,

@@ -23,7 +23,7 @@ use crate::tool_context::WriteContext;
 
 /// Media buy to be updated, with its account, products and spend.
 struct FoundBuy {
-    kept: Stored<MediaBuy>,
+    stored: Stored<MediaBuy>,
     account: Option<Stored<Account>>,
     products: Vec<Product>,
     spent: MoneyAmount,
@@ -37,7 +37,7 @@ pub(super) fn questions(
     let found = find(context, form)?;
     let change = work_out(context, form, &found)?;
     let account = found.account.as_ref();
-    let order = order_check::of_change(context, account, form, &found.kept.thing, &change.buy);
+    let order = order_check::of_change(context, account, form, &found.stored.thing, &change.buy);
     let account = account.filter(|_| change.commits());
     let token = form.governance_context.as_deref();
     let products = &found.products;
@@ -56,7 +56,7 @@ pub(in crate::tools) fn perform(
     let context = BuyContext::from_work(work, &offer);
     let found = find(&context, form)?;
     let mut change = work_out(&context, form, &found)?;
-    let FoundBuy { mut kept, account, spent, .. } = found;
+    let FoundBuy { mut stored, account, spent, .. } = found;
     let sandbox = account.as_ref().is_some_and(|account| account.thing.sandbox);
     if let Some(account) = &account {
         if change.commits() {
@@ -64,38 +64,38 @@ pub(in crate::tools) fn perform(
             let token = governance::decided(work, &account.thing, &change.buy, sent, &form.sent)?;
             change.buy.governance_context = token.or(change.buy.governance_context);
         }
-        let before = kept.thing.committed(spent);
+        let before = stored.thing.committed(spent);
         let after = change.buy.committed(spent);
-        create::charge(work, &account.record.id, &kept.thing, after - before)?;
+        create::charge(work, &account.record.id, &stored.thing, after - before)?;
     }
     create::name_packages(work, &mut change.buy);
     if change.changes {
-        let revision = kept.record.revision + 1;
+        let revision = stored.record.revision + 1;
         let names: Vec<_> = change.actions.iter().map(|action| action.name()).collect();
         let first = names.first().copied().unwrap_or("updated");
         let summary = if names.is_empty() { "updated".to_owned() } else { names.join(", ") };
-        let before = std::mem::replace(&mut kept.thing, change.buy);
+        let before = std::mem::replace(&mut stored.thing, change.buy);
         let by = work.call.caller.tenant();
-        kept.thing.note(revision, now, first, &summary, Some(&by));
-        force::save(work.tx, &mut kept, now)?;
-        exclusive::rebook_buy(work.tx, &kept.thing, &offer, sandbox, now)?;
+        stored.thing.note(revision, now, first, &summary, Some(&by));
+        force::save(work.tx, &mut stored, now)?;
+        exclusive::rebook_buy(work.tx, &stored.thing, &offer, sandbox, now)?;
         let profile = &work.publisher.profile;
-        InventoryContext::new(profile, &offer, sandbox, now).rebook_buy(work.tx, &kept.thing)?;
+        InventoryContext::new(profile, &offer, sandbox, now).rebook_buy(work.tx, &stored.thing)?;
         let events = work.staff_events();
-        events.note_changed(&before, &kept, &by)?;
-        follow_deal_budgets(&events, &kept)?;
+        events.note_changed(&before, &stored, &by)?;
+        follow_deal_budgets(&events, &stored)?;
     }
-    let products = kept.thing.products(&offer);
-    let actions = action::permitted(&kept.thing, &products, now);
-    let mut body = buy::summary(&kept, &actions, now);
-    let packages = &kept.thing.packages;
+    let products = stored.thing.products(&offer);
+    let actions = action::permitted(&stored.thing, &products, now);
+    let mut body = buy::summary(&stored, &actions, now);
+    let packages = &stored.thing.packages;
     let affected = change.affected.iter().filter_map(|position| packages.get(*position));
-    let affected: Vec<_> = affected.map(|package| package.published(&kept.thing)).collect();
+    let affected: Vec<_> = affected.map(|package| package.published(&stored.thing)).collect();
     body.extend(object([
         ("affected_packages", Some(affected.into())),
         ("implementation_date", Some(json!(now))),
         ("sandbox", sandbox.then(|| true.into())),
-        ("governance_context", kept.thing.governance_context.map(Into::into)),
+        ("governance_context", stored.thing.governance_context.map(Into::into)),
     ]));
     Ok(ToolReply::completed("the media buy has been updated", Value::Object(body)))
 }
@@ -103,14 +103,14 @@ pub(in crate::tools) fn perform(
 fn find(context: &BuyContext<'_>, form: &UpdateMediaBuy) -> Result<FoundBuy, ToolError> {
     let id = &form.media_buy_id;
     let field = Some("media_buy_id");
-    let kept: Stored<MediaBuy> =
+    let stored: Stored<MediaBuy> =
         context.reach.require(context.reader, id, AdcpCode::MediaBuyNotFound, field)?;
     // The account of the purchase applies, whichever one the request names.
-    let account = Account::find_for(&kept.record, context.reader)?;
-    let products = kept.thing.products(context.offer);
-    let delivery = context.reader.find::<BuyDelivery>(&kept.record.id)?;
+    let account = Account::find_for(&stored.record, context.reader)?;
+    let products = stored.thing.products(context.offer);
+    let delivery = context.reader.find::<BuyDelivery>(&stored.record.id)?;
     let spent = delivery.map_or(MoneyAmount::ZERO, |delivery| delivery.thing.spent());
-    Ok(FoundBuy { kept, account, products, spent })
+    Ok(FoundBuy { stored, account, products, spent })
 }
 
 fn work_out(
@@ -119,7 +119,7 @@ fn work_out(
     found: &FoundBuy,
 ) -> Result<BuyUpdate, ToolError> {
     // Checked first, because errors relative to another revision would mislead.
-    let current = found.kept.record.revision;
+    let current = found.stored.record.revision;
     if let Some(expected) = form.revision
         && expected != current
     {
@@ -127,14 +127,14 @@ fn work_out(
         let message = "the media buy has changed since that revision; read it again and send the \
                        change anew";
         let error = at(AdcpCode::Conflict, "revision", message);
-        let error = error.with("resource_id", found.kept.record.id.as_str());
+        let error = error.with("resource_id", found.stored.record.id.as_str());
         let error = error.with("expected_version", expected).with("current_version", current);
         return Err(error.into());
     }
     amend::work_out(&UpdateContext {
         buy_context: BuyContext { account: found.account.as_ref(), ..*context },
         products: &found.products,
-        before: &found.kept.thing,
+        before: &found.stored.thing,
         spent: found.spent,
         form,
     })

@@ -65,7 +65,7 @@ mod tests {
             webhooks: Some(Algorithm::EdDsa),
             brand_json_url: Some("https://ads.example:8443/.well-known/brand.json".to_owned()),
         };
-        let said = sections(&signing, &[AdcpTool::GetProducts, AdcpTool::CreateMediaBuy]);
+        let found = sections(&signing, &[AdcpTool::GetProducts, AdcpTool::CreateMediaBuy]);
         let expected = json!({
             "request_signing": {
                 "supported": true,
@@ -86,6 +86,6 @@ mod tests {
                 "key_origins": {"webhook_signing": "https://ads.example:8443"},
             },
         });
-        assert_eq!(said.into_iter().collect::<Value>(), expected);
+        assert_eq!(found.into_iter().collect::<Value>(), expected);
     }
 }

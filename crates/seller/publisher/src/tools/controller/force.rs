@@ -18,20 +18,20 @@ use crate::tools::sessions;
 pub(super) fn account(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let work = at.work;
     let id = need("account_id", &at.params.account_id)?;
-    let mut kept = work.find::<Account>(id)?.ok_or_else(not_found)?;
-    if !kept.thing.sandbox {
+    let mut stored = work.find::<Account>(id)?.ok_or_else(not_found)?;
+    if !stored.thing.sandbox {
         return Err(not_for_tests("the account is a live one; name one for tests"));
     }
     let next = at.params.status.as_deref().and_then(Standing::from_name);
     let next = next.ok_or_else(|| invalid("params.status is no status of an account"))?;
-    let before = kept.thing.status;
+    let before = stored.thing.status;
     if before != next {
         if !before.may_become(next) {
             return Err(no_way_from(before));
         }
-        kept.thing.status = next;
-        at.finisher().announce_account(&mut kept)?;
-        work.tx.change(&mut kept, work.call.now)?;
+        stored.thing.status = next;
+        at.finisher().announce_account(&mut stored)?;
+        work.tx.change(&mut stored, work.call.now)?;
     }
     Ok(moved(before, next))
 }
@@ -42,9 +42,9 @@ pub(super) fn creative(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
     let id = need("creative_id", &at.params.creative_id)?;
     let next = Review::from_name(need("status", &at.params.status)?);
     let next = next.ok_or_else(|| invalid("params.status is none of a creative"))?;
-    let mut kept = found(at, id)?;
+    let mut stored = found(at, id)?;
     let now = work.call.now;
-    let before = kept.thing.status_at(now);
+    let before = stored.thing.status_at(now);
     if before != next {
         if !before.may_become(next) {
             return Err(no_way_from(before));
@@ -53,10 +53,10 @@ pub(super) fn creative(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
         if next == Review::Rejected {
             reason = Some(need("rejection_reason", &at.params.rejection_reason)?.to_owned());
         }
-        kept.thing.stand(next, at.params.reason_code.as_deref(), now);
-        kept.thing.rejection_reason = reason;
-        work.tx.change(&mut kept, now)?;
-        at.finisher().announce_creative(&kept, &turn(at, before)?)?;
+        stored.thing.stand(next, at.params.reason_code.as_deref(), now);
+        stored.thing.rejection_reason = reason;
+        work.tx.change(&mut stored, now)?;
+        at.finisher().announce_creative(&stored, &turn(at, before)?)?;
     }
     Ok(moved(before, next))
 }
@@ -75,7 +75,7 @@ fn found(at: &ScenarioContext<'_>, id: &str) -> Result<Stored<Creative>, Scenari
     let mut all: Vec<Stored<Creative>> = at.work.admitted.reach.all(at.work.reader, &query)?;
     // Several accounts may have one: the named account's comes first, then the latest change.
     let named = at.work.admitted.account_id();
-    all.sort_by_key(|kept| (kept.record.account.as_deref() == named, kept.record.updated_at));
+    all.sort_by_key(|stored| (stored.record.account.as_deref() == named, stored.record.updated_at));
     all.pop().ok_or_else(not_found)
 }
 
@@ -93,20 +93,20 @@ fn turn(at: &ScenarioContext<'_>, from: Review) -> Result<CreativeChange, Scenar
 pub(super) fn session(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let work = at.work;
     let id = need("session_id", &at.params.session_id)?;
-    let mut kept = sessions::find(work, id)?.ok_or_else(not_found)?;
+    let mut stored = sessions::find(work, id)?.ok_or_else(not_found)?;
     let next = match need("status", &at.params.status)? {
         "complete" => Course::Complete,
         "terminated" => Course::Terminated,
         _ => return Err(invalid("params.status is complete or terminated")),
     };
-    let before = kept.thing.status;
+    let before = stored.thing.status;
     if before != next {
         if before.is_terminal() {
             return Err(no_way_from(before));
         }
-        kept.thing.status = next;
-        kept.thing.reason.clone_from(&at.params.termination_reason);
-        work.tx.change(&mut kept, work.call.now)?;
+        stored.thing.status = next;
+        stored.thing.reason.clone_from(&at.params.termination_reason);
+        work.tx.change(&mut stored, work.call.now)?;
     }
     Ok(moved(before, next))
 }

@@ -35,15 +35,15 @@ pub(super) fn put(
     at: &ScenarioContext<'_>,
     owner: &str,
     scenario: Scenario,
-    lay: fn(&ScenarioContext<'_>, &Map) -> Result<(), ScenarioFailed>,
+    create: fn(&ScenarioContext<'_>, &Map) -> Result<(), ScenarioFailed>,
 ) -> Result<Value, ScenarioFailed> {
     let work = at.work;
     let fixture = at.params.fixture.clone();
-    let mut ids = at.params.sent.clone();
-    ids.swap_remove("fixture");
-    let ids = tradepost_document::canonical::to_string(&Value::Object(ids));
-    let place = own_id(owner, scenario.name(), &ids);
-    if let Some(Stored { thing: Seed { fixture: known }, .. }) = work.reader.find(&place)? {
+    let mut members = at.params.sent.clone();
+    members.swap_remove("fixture");
+    let members = tradepost_document::canonical::to_string(&Value::Object(members));
+    let record_id = own_id(owner, scenario.name(), &members);
+    if let Some(Stored { thing: Seed { fixture: known }, .. }) = work.reader.find(&record_id)? {
         if known == fixture {
             return Ok(json!({"success": true}));
         }
@@ -53,8 +53,8 @@ pub(super) fn put(
         let differ = differ.into_iter().collect::<Vec<_>>().join(", ");
         return Err(invalid(format!("it was put there with other values of {differ}")));
     }
-    lay(at, &fixture)?;
-    work.add(&place, (owner, None), "", &Seed { fixture })?;
+    create(at, &fixture)?;
+    work.add(&record_id, (owner, None), "", &Seed { fixture })?;
     Ok(json!({"success": true}))
 }
 

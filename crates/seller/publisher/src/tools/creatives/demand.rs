@@ -117,8 +117,8 @@ pub(in crate::tools) async fn prepare(
 ) -> Result<Prepared, ToolError> {
     let look = |reader: &dyn StoreRead| questions(publisher, form, admitted, reader);
     let questions = publisher.look(call, look).await?;
-    let looked = verdict::ask(publisher, questions).await;
-    Ok(Prepared { looked, ..Prepared::default() })
+    let verifications = verdict::ask(publisher, questions).await;
+    Ok(Prepared { verifications, ..Prepared::default() })
 }
 
 /// Returns the questions with the ids of their creatives.

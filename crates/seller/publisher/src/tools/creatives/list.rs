@@ -23,7 +23,7 @@ use crate::tools::page::{self, ListPage, PageSize};
 
 /// Creative with the related data that a row shows.
 struct CreativeRow {
-    kept: Stored<Creative>,
+    stored: Stored<Creative>,
     status: CreativeStatus,
     account: Option<Value>,
     packages: Vec<RowAssignment>,
@@ -56,7 +56,7 @@ pub(in crate::tools) fn perform(
     let mut shown = Vec::new();
     for row in &items {
         let activity =
-            || notifications::activity(work.reader, &row.kept, form.webhook_activity_limit);
+            || notifications::activity(work.reader, &row.stored, form.webhook_activity_limit);
         let activity = form.include_webhook_activity.then(activity).transpose()?;
         shown.push(form.show(row, activity));
     }
@@ -95,7 +95,8 @@ fn listed_by_status(
     query: &Query,
 ) -> Result<Listed, ToolError> {
     let account = work.admitted.account_id();
-    let found = page::kept::<Creative>(work, account, query, form.pagination.as_ref(), SIZE)?;
+    let found =
+        page::read_stored::<Creative>(work, account, query, form.pagination.as_ref(), SIZE)?;
     Ok(Listed {
         items: rows(work, found.page.items)?,
         pagination: found.page.pagination,
@@ -157,7 +158,7 @@ fn candidates(
     let ids = ids.iter().map(String::as_str);
     let query = Query::default().led_to_by_any(IndexField::ChosenId, ids);
     let mut found = work.admitted.reach.all::<Creative>(work.reader, &query)?;
-    found.retain(|kept| account.is_none() || kept.record.account.as_deref() == account);
+    found.retain(|stored| account.is_none() || stored.record.account.as_deref() == account);
     Ok(found)
 }
 
@@ -203,23 +204,23 @@ fn rows(
     let accounts = work.accounts_of(&creatives)?;
     let accounts: BTreeMap<String, Value> =
         accounts.into_iter().map(|(id, account)| (id, json!(account.published()))).collect();
-    let ids = creatives.iter().map(|kept| kept.thing.creative_id.as_str());
+    let ids = creatives.iter().map(|stored| stored.thing.creative_id.as_str());
     let buys = if creatives.len() > LOOKED_UP {
         Buys::all(&work.admitted, work.reader)?
     } else {
         Buys::naming(&work.admitted, work.reader, std::iter::empty(), ids)?
     };
     let namesakes = namesakes(work, &creatives, &buys)?;
-    let row = |kept: Stored<Creative>| {
-        let id = kept.thing.creative_id.as_str();
+    let row = |stored: Stored<Creative>| {
+        let id = stored.thing.creative_id.as_str();
         let is_elsewhere = |buy: &EntityRecord| {
             buy.account
                 .as_ref()
                 .is_some_and(|account| namesakes.contains(&(account.clone(), id.to_owned())))
         };
-        let packages = buys.assigned(kept.record.account.as_deref(), id, is_elsewhere);
+        let packages = buys.assigned(stored.record.account.as_deref(), id, is_elsewhere);
         let packages = packages.map(|(buy, package)| {
-            let assigned_at = kept.thing.assigned.get(&package.package_id).copied();
+            let assigned_at = stored.thing.assigned.get(&package.package_id).copied();
             // Creatives assigned at purchase have no assignment time of their own.
             let assigned_at = assigned_at.unwrap_or(buy.record.created_at);
             RowAssignment {
@@ -229,8 +230,8 @@ fn rows(
             }
         });
         let packages = packages.collect();
-        let account = kept.record.account.as_ref().and_then(|id| accounts.get(id).cloned());
-        CreativeRow { status: kept.thing.status_at(work.call.now), account, packages, kept }
+        let account = stored.record.account.as_ref().and_then(|id| accounts.get(id).cloned());
+        CreativeRow { status: stored.thing.status_at(work.call.now), account, packages, stored }
     };
     Ok(creatives.into_iter().map(row).collect())
 }
@@ -243,7 +244,7 @@ fn namesakes(
     buys: &Buys,
 ) -> Result<BTreeSet<(String, String)>, ToolError> {
     let listed: BTreeMap<&str, &Stored<Creative>> =
-        creatives.iter().map(|kept| (kept.thing.creative_id.as_str(), kept)).collect();
+        creatives.iter().map(|stored| (stored.thing.creative_id.as_str(), stored)).collect();
     let mut asked: BTreeSet<(String, String, String)> = BTreeSet::new();
     for (buy, package) in buys.packages() {
         let Some(account) = &buy.record.account else { continue };
@@ -257,23 +258,23 @@ fn namesakes(
     let mut unlisted: BTreeMap<String, (String, String)> = BTreeMap::new();
     for (owner, account, id) in asked {
         let place = own_id(&owner, &account, &id);
-        if listed.get(id.as_str()).is_some_and(|kept| kept.record.id == place) {
+        if listed.get(id.as_str()).is_some_and(|stored| stored.record.id == place) {
             found.insert((account, id));
         } else {
             unlisted.insert(place, (account, id));
         }
     }
     let places: BTreeSet<String> = unlisted.keys().cloned().collect();
-    for kept in work.find_many::<Creative>(&places)? {
-        found.extend(unlisted.remove(&kept.record.id));
+    for stored in work.find_many::<Creative>(&places)? {
+        found.extend(unlisted.remove(&stored.record.id));
     }
     Ok(found)
 }
 
 impl CreativeFilters {
     fn admit(&self, row: &CreativeRow) -> bool {
-        let creative = &row.kept.thing;
-        let record = &row.kept.record;
+        let creative = &row.stored.thing;
+        let record = &row.stored.record;
         let given = &creative.given;
         let tags: Vec<&str> = given.tags.iter().flatten().flatten().map(String::as_str).collect();
         let any = |list: &Option<Vec<String>>, ids: &[&str]| {
@@ -317,7 +318,7 @@ impl CreativeRow {
 
     /// Returns the tally of this row.
     fn tally(&self) -> Tally {
-        let class = self.kept.thing.format().to_owned();
+        let class = self.stored.thing.format().to_owned();
         Tally { state: self.status.name().to_owned(), class, things: 1 }
     }
 
@@ -341,8 +342,8 @@ fn sort(asked: Option<&CreativeSort>, rows: &mut [CreativeRow]) -> (CreativeSort
     let field = asked.and_then(|asked| asked.field).unwrap_or(CreativeSortField::CreatedDate);
     let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
     rows.sort_by(|left, right| {
-        let one = &left.kept;
-        let other = &right.kept;
+        let one = &left.stored;
+        let other = &right.stored;
         let order = match field {
             CreativeSortField::CreatedDate => one.record.created_at.cmp(&other.record.created_at),
             CreativeSortField::UpdatedDate => one.record.updated_at.cmp(&other.record.updated_at),
@@ -360,8 +361,8 @@ fn sort(asked: Option<&CreativeSort>, rows: &mut [CreativeRow]) -> (CreativeSort
 
 impl ListCreatives {
     fn show(&self, row: &CreativeRow, activity: Option<Vec<Value>>) -> Value {
-        let creative = &row.kept.thing;
-        let record = &row.kept.record;
+        let creative = &row.stored.thing;
+        let record = &row.stored.record;
         let fields = self.fields.as_ref();
         let whole = self.fields.is_none();
         let wanted =

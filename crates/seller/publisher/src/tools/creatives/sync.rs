@@ -107,7 +107,7 @@ pub(in crate::tools) fn perform(
         library,
         items: Vec::new(),
     };
-    sync.judge(form)?;
+    sync.collect_items(form)?;
     // Assigned last, because an assignment may name a creative of this request.
     let unassigned = sync.assign(form);
     let strict = form.validation_mode != Some(ValidationMode::Lenient);
@@ -122,8 +122,8 @@ pub(in crate::tools) fn perform(
     }
     // Built before the changes from the same items, so that a dry run returns what a sync would.
     let body = sync.body(form.dry_run);
-    let rehearsed = form.dry_run || strict && failed;
-    if !rehearsed {
+    let is_dry_run = form.dry_run || strict && failed;
+    if !is_dry_run {
         sync.apply()?;
     }
     Ok(ToolReply::completed("each creative has its own result", body))
@@ -134,7 +134,8 @@ impl Sync<'_> {
         self.work.call.now
     }
 
-    fn judge(&mut self, form: &SyncCreatives) -> Result<(), InternalError> {
+    /// Plans an action for each creative of the request, and for those that it leaves out where it says so.
+    fn collect_items(&mut self, form: &SyncCreatives) -> Result<(), InternalError> {
         let mut seen = BTreeSet::new();
         for (index, given) in form.creatives.iter().enumerate() {
             let id = &given.creative_id;
@@ -155,7 +156,7 @@ impl Sync<'_> {
             for (id, known) in
                 missing.filter(|(_, known)| known.thing.status != CreativeStatus::Archived)
             {
-                let action = self.put_away(known.clone());
+                let action = self.archive_or_remove(known.clone());
                 self.items.push(SyncResult::new(id, action));
             }
         }
@@ -174,11 +175,12 @@ impl Sync<'_> {
         let demanded = self.demands.provenance(id, &whole, form, &self.buys, &self.formats);
         let policies = Policies::new(&self.work.publisher.profile.catalogue, demanded);
         // The merged creative is validated, because old and new members have to fit together.
-        let mut errors = policies.judge(&self.formats, &whole, at);
+        let mut errors = policies.problems(&self.formats, &whole, at);
         // Unchanged creatives were not verified.
         let question = self.demands.question(id, &whole, known, form, &self.buys, &self.formats);
-        let looked = &self.work.prepared.looked;
-        let verdict = question.as_ref().and_then(|question| verdict::known(looked, id, question));
+        let verifications = &self.work.prepared.verifications;
+        let verdict =
+            question.as_ref().and_then(|question| verdict::known(verifications, id, question));
         if question.is_some() && verdict.is_none() {
             return Ok(SyncAction::Fail(vec![verdict::changed(at)]));
         }
@@ -203,10 +205,10 @@ impl Sync<'_> {
         let mut changes: Vec<String> = changes.map(|(name, _)| name.clone()).collect();
         let now = self.now();
         let status = known.thing.status_at(now);
-        let put_away = given.status == Some(CreativeStatus::Archived);
+        let is_archiving = given.status == Some(CreativeStatus::Archived);
         // A changed creative has to be reviewed and cannot be archived in the same request.
-        if put_away && changes.is_empty() && status != CreativeStatus::Archived {
-            return Ok(self.put_away(known.clone()));
+        if is_archiving && changes.is_empty() && status != CreativeStatus::Archived {
+            return Ok(self.archive_or_remove(known.clone()));
         }
         let mut assigned = self.buys.with_creative(id);
         if !changes.is_empty() {
@@ -221,11 +223,11 @@ impl Sync<'_> {
             return Ok(SyncAction::Fail(errors));
         }
         // Sending an archived creative again restores it, even unchanged.
-        let again = status == CreativeStatus::Archived && !put_away;
-        if changes.is_empty() && !again {
+        let is_restoring = status == CreativeStatus::Archived && !is_archiving;
+        if changes.is_empty() && !is_restoring {
             return Ok(SyncAction::Keep(known.clone()));
         }
-        if again {
+        if is_restoring {
             changes.push("status".to_owned());
         }
         let mut next = known.clone();
@@ -250,7 +252,7 @@ impl Sync<'_> {
 
     /// Archives an approved creative and removes one that is not approved; fails while it is in
     /// use.
-    fn put_away(&self, known: Stored<Creative>) -> SyncAction {
+    fn archive_or_remove(&self, known: Stored<Creative>) -> SyncAction {
         let id = known.thing.creative_id.as_str();
         let now = self.now();
         let mut assigned = self.buys.with_creative(id);
@@ -314,8 +316,9 @@ impl Sync<'_> {
             match done {
                 Ok(()) => item.assigned.push(assignment.package_id.clone()),
                 Err(reasons) => {
-                    let said: Vec<_> = reasons.iter().map(|error| error.message.as_str()).collect();
-                    item.refused.insert(assignment.package_id.clone(), said.join("; "));
+                    let messages: Vec<_> =
+                        reasons.iter().map(|error| error.message.as_str()).collect();
+                    item.refused.insert(assignment.package_id.clone(), messages.join("; "));
                     for error in reasons {
                         // The field of each is the whole list (`U-4`), so that equal errors are
                         // reported once.
@@ -329,6 +332,7 @@ impl Sync<'_> {
         errors
     }
 
+    /// Assigns a creative to a package, or returns the reasons why it cannot be.
     fn assign_one(
         &mut self,
         index: usize,
@@ -381,9 +385,10 @@ impl Sync<'_> {
             let policies = Policies::on(&self.work.publisher.profile.catalogue, product);
             let mut against = policies.against(&earlier.given, "assignments");
             if let Some(question) = verdict::on_assignment(&earlier.given, product) {
-                let looked = &self.work.prepared.looked;
+                let verifications = &self.work.prepared.verifications;
                 let review = self.policy.review;
-                let error = verdict::against(looked, earlier, &question, review, "assignments");
+                let error =
+                    verdict::against(verifications, earlier, &question, review, "assignments");
                 against.extend(error);
             }
             if !against.is_empty() {
@@ -410,6 +415,7 @@ impl Sync<'_> {
         }
     }
 
+    /// Returns the reply with a row for each creative.
     fn body(&self, dry_run: bool) -> Value {
         let now = self.now();
         let shown = |item: &SyncResult| {
@@ -437,6 +443,7 @@ impl Sync<'_> {
         })
     }
 
+    /// Stores the planned changes.
     fn apply(mut self) -> Result<(), InternalError> {
         let tx = self.work.tx;
         let now = self.now();
@@ -491,8 +498,8 @@ impl Sync<'_> {
                 buy.thing.settle();
                 let revision = buy.record.revision + 1;
                 let by = self.work.call.caller.tenant();
-                let said = "creatives were assigned";
-                buy.thing.note(revision, now, "creatives_assigned", said, Some(&by));
+                let note = "creatives were assigned";
+                buy.thing.note(revision, now, "creatives_assigned", note, Some(&by));
                 buy::force::save(tx, buy, now)?;
             }
         }

@@ -42,12 +42,12 @@ pub(in crate::tools) fn perform(
             continue;
         }
         let known = known.get(id);
-        let mut merged = known.map(|kept| kept.thing.given.clone()).unwrap_or_default();
+        let mut merged = known.map(|stored| stored.thing.given.clone()).unwrap_or_default();
         merged.extend(given.given.clone());
         let next = StoredEventSource { event_source_id: id.to_owned(), given: merged };
         let action = match known {
             None => "created",
-            Some(kept) if kept.thing == next => "unchanged",
+            Some(stored) if stored.thing == next => "unchanged",
             Some(_) => "updated",
         };
         if action != "unchanged" {
@@ -55,12 +55,12 @@ pub(in crate::tools) fn perform(
         }
         shown.push(show(&next, action));
     }
-    for (id, kept) in known.iter().filter(|(id, _)| !seen.contains(id.as_str())) {
+    for (id, stored) in known.iter().filter(|(id, _)| !seen.contains(id.as_str())) {
         // Without a list the request only reads.
         if form.event_sources.is_none() {
-            shown.push(show(&kept.thing, "unchanged"));
+            shown.push(show(&stored.thing, "unchanged"));
         } else if form.delete_missing {
-            work.tx.remove(kept.record.kind, &kept.record.id)?;
+            work.tx.remove(stored.record.kind, &stored.record.id)?;
             shown.push(json!({"event_source_id": id, "action": "deleted"}));
         }
     }

@@ -64,29 +64,30 @@ impl<'a> PlanHistory<'a> {
         plan: &'a Stored<GovernancePlan>,
     ) -> Result<Self, InternalError> {
         let (mut checks, mut outcomes) = history(work, &plan.thing.plan_id)?;
-        let committed = outcomes.iter().map(|kept| kept.thing.committed).sum();
+        let committed = outcomes.iter().map(|stored| stored.thing.committed).sum();
         if let Some(kinds) = &form.purchase_types {
-            checks.retain(|kept| kinds.contains(&kept.thing.purchase_type));
-            outcomes.retain(|kept| kinds.contains(&kept.thing.purchase_type));
+            checks.retain(|stored| kinds.contains(&stored.thing.purchase_type));
+            outcomes.retain(|stored| kinds.contains(&stored.thing.purchase_type));
         }
         if let Some(tokens) = &form.governance_contexts {
             // A token identifies its action for the action's whole life.
             let is_named =
                 |token: Option<&String>| token.is_some_and(|token| tokens.contains(token));
-            let of_checks = checks.iter().map(|kept| &kept.thing);
+            let of_checks = checks.iter().map(|stored| &stored.thing);
             let of_checks = of_checks.filter(|check| is_named(check.governance_context.as_ref()));
-            let of_outcomes = outcomes.iter().map(|kept| &kept.thing);
+            let of_outcomes = outcomes.iter().map(|stored| &stored.thing);
             let of_outcomes =
                 of_outcomes.filter(|outcome| is_named(Some(&outcome.governance_context)));
             let of_outcomes = of_outcomes.map(|outcome| &outcome.action);
             let actions = of_checks.map(|check| &check.action).chain(of_outcomes);
             let actions: BTreeSet<String> = actions.cloned().collect();
-            checks.retain(|kept| actions.contains(&kept.thing.action));
-            outcomes.retain(|kept| actions.contains(&kept.thing.action));
+            checks.retain(|stored| actions.contains(&stored.thing.action));
+            outcomes.retain(|stored| actions.contains(&stored.thing.action));
         }
         Ok(Self { plan, checks, outcomes, committed })
     }
 
+    /// Returns the plan with its budget, its governed actions and a summary.
     fn show(&self, entries: bool, several: bool) -> Result<Value, InternalError> {
         let total =
             read(self.plan)?.budget.and_then(|budget| budget.total).unwrap_or(MoneyAmount::ZERO);
@@ -109,16 +110,17 @@ impl<'a> PlanHistory<'a> {
     /// Returns the actions in order of their start.
     fn actions(&self) -> Vec<Value> {
         let mut seen = BTreeSet::new();
-        let of_checks = self.checks.iter().map(|kept| &kept.thing.action);
-        let of_outcomes = self.outcomes.iter().map(|kept| &kept.thing.action);
+        let of_checks = self.checks.iter().map(|stored| &stored.thing.action);
+        let of_outcomes = self.outcomes.iter().map(|stored| &stored.thing.action);
         let actions = of_checks.chain(of_outcomes).filter(|action| seen.insert(*action));
         actions.map(|action| self.action(action)).collect()
     }
 
+    /// Summarizes the checks and outcomes of one action.
     fn action(&self, action: &str) -> Value {
-        let checks = self.checks.iter().map(|kept| &kept.thing);
+        let checks = self.checks.iter().map(|stored| &stored.thing);
         let checks: Vec<_> = checks.filter(|check| check.action == action).collect();
-        let outcomes = self.outcomes.iter().map(|kept| &kept.thing);
+        let outcomes = self.outcomes.iter().map(|stored| &stored.thing);
         let outcomes: Vec<_> = outcomes.filter(|outcome| outcome.action == action).collect();
         let token = checks.iter().find_map(|check| check.governance_context.as_deref());
         let kind = checks.first().map(|check| &check.purchase_type);
@@ -135,10 +137,12 @@ impl<'a> PlanHistory<'a> {
         })
     }
 
+    /// Counts checks, outcomes, verdicts and findings.
     fn summary(&self) -> Value {
-        let of = |verdict| self.checks.iter().filter(|kept| kept.thing.verdict == verdict).count();
-        let of_checks = self.checks.iter().map(|kept| kept.thing.findings.len());
-        let of_outcomes = self.outcomes.iter().map(|kept| kept.thing.findings.len());
+        let of =
+            |verdict| self.checks.iter().filter(|stored| stored.thing.verdict == verdict).count();
+        let of_checks = self.checks.iter().map(|stored| stored.thing.findings.len());
+        let of_outcomes = self.outcomes.iter().map(|stored| stored.thing.findings.len());
         json!({
             "checks_performed": self.checks.len(),
             "outcomes_reported": self.outcomes.len(),
@@ -146,7 +150,7 @@ impl<'a> PlanHistory<'a> {
                 "approved": of(PlanVerdict::Approved),
                 "denied": of(PlanVerdict::Denied),
                 "conditions": of(PlanVerdict::Conditions),
-                "human_reviewed": self.checks.iter().filter(|kept| kept.thing.reviewed).count(),
+                "human_reviewed": self.checks.iter().filter(|stored| stored.thing.reviewed).count(),
             },
             "findings_count": of_checks.chain(of_outcomes).sum::<usize>(),
         })
@@ -155,20 +159,20 @@ impl<'a> PlanHistory<'a> {
     /// Returns all entries in chronological order.
     fn entries(&self, several: bool) -> Vec<Value> {
         let id = several.then_some(self.plan.thing.plan_id.as_str());
-        let checks = self.checks.iter().map(|kept| (&kept.record, check(kept, id)));
-        let outcomes = self.outcomes.iter().map(|kept| (&kept.record, outcome(kept, id)));
+        let checks = self.checks.iter().map(|stored| (&stored.record, check(stored, id)));
+        let outcomes = self.outcomes.iter().map(|stored| (&stored.record, outcome(stored, id)));
         let mut all: Vec<_> = checks.chain(outcomes).collect();
         all.sort_by_key(|(record, _)| record.place);
         all.into_iter().map(|(_, entry)| entry).collect()
     }
 }
 
-fn check(kept: &Stored<GovernanceCheck>, plan_id: Option<&str>) -> Value {
-    let check = &kept.thing;
+fn check(stored: &Stored<GovernanceCheck>, plan_id: Option<&str>) -> Value {
+    let check = &stored.thing;
     object!({
         "id": check.check_id,
         "type": "check",
-        "timestamp": kept.record.created_at,
+        "timestamp": stored.record.created_at,
         "plan_id"?: plan_id,
         "caller": check.caller,
         "tool"?: check.tool,
@@ -185,12 +189,12 @@ fn check(kept: &Stored<GovernanceCheck>, plan_id: Option<&str>) -> Value {
     })
 }
 
-fn outcome(kept: &Stored<GovernanceOutcome>, plan_id: Option<&str>) -> Value {
-    let outcome = &kept.thing;
+fn outcome(stored: &Stored<GovernanceOutcome>, plan_id: Option<&str>) -> Value {
+    let outcome = &stored.thing;
     object!({
         "id": outcome.outcome_id,
         "type": "outcome",
-        "timestamp": kept.record.created_at,
+        "timestamp": stored.record.created_at,
         "plan_id"?: plan_id,
         "purchase_type": outcome.purchase_type,
         "outcome": outcome.outcome,

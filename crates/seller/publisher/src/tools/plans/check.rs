@@ -18,7 +18,7 @@ pub(in crate::tools) fn perform(
     form: &CheckGovernance,
 ) -> Result<ToolReply, ToolError> {
     let id = form.plan_id.as_str();
-    let kept = require(work, id, "plan_id")?;
+    let stored = require(work, id, "plan_id")?;
     let request = form.tool.is_some() && form.payload.is_some();
     if !(request || form.planned_delivery.is_some() || form.delivery_metrics.is_some()) {
         let message = "send what is to be checked: tool with payload, planned_delivery, or \
@@ -28,11 +28,11 @@ pub(in crate::tools) fn perform(
     let (checks, outcomes) = history(work, id)?;
     let action = CheckedAction::new(work, form, &checks);
     // Earlier commitments of the same action are replaced and do not count twice.
-    let others = outcomes.iter().filter(|kept| kept.thing.action != action.id);
-    let committed: MoneyAmount = others.map(|kept| kept.thing.committed).sum();
-    let lately = committed_lately(work, &action.id, kept.thing.currency())?;
-    let plan = read(&kept)?;
-    let plan_hash = kept.thing.hash();
+    let others = outcomes.iter().filter(|stored| stored.thing.action != action.id);
+    let committed: MoneyAmount = others.map(|stored| stored.thing.committed).sum();
+    let lately = committed_lately(work, &action.id, stored.thing.currency())?;
+    let plan = read(&stored)?;
+    let plan_hash = stored.thing.hash();
     let mut check =
         DecisionDraft { plan, plan_hash, form, action, amount: None, found: Vec::new() };
     check.authority(work);
@@ -163,6 +163,7 @@ impl DecisionDraft<'_> {
         Some(limits.into_iter().flatten().fold(total, Ord::min))
     }
 
+    /// Adds findings for times outside the plan's flight.
     fn time(&mut self) {
         let flight = self.plan.flight.as_ref();
         let first = flight.and_then(|flight| flight.start);
@@ -183,6 +184,7 @@ impl DecisionDraft<'_> {
         }
     }
 
+    /// Adds findings for countries that the plan does not allow.
     fn places(&mut self) {
         let Some(allowed) = &self.plan.countries else {
             return;
@@ -239,17 +241,17 @@ impl DecisionDraft<'_> {
     fn policies(&mut self) {
         for policy in self.plan.custom_policies.iter().flatten() {
             let id = &policy.policy_id;
-            let words = policy.policy.as_deref().unwrap_or_default();
-            let said =
+            let rule = policy.policy.as_deref().unwrap_or_default();
+            let of_policy =
                 |finding: PlanFinding| PlanFinding { policy_id: Some(id.clone()), ..finding };
-            self.found.push(said(match policy.enforcement.unwrap_or(Enforcement::Must) {
+            self.found.push(of_policy(match policy.enforcement.unwrap_or(Enforcement::Must) {
                 Enforcement::Must => {
-                    let text = format!("the policy {id} holds for this action: {words}");
+                    let text = format!("the policy {id} holds for this action: {rule}");
                     PlanFinding::warning("policy_compliance", text)
                         .cured_by(self.form.subject(), None)
                 }
                 Enforcement::Should | Enforcement::May => {
-                    let text = format!("the policy {id} is recommended: {words}");
+                    let text = format!("the policy {id} is recommended: {rule}");
                     PlanFinding::info("policy_compliance", text)
                 }
             }));

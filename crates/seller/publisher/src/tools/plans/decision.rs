@@ -106,9 +106,12 @@ impl CheckedAction {
         let check_id = work.publisher.services.fresh_id("chk");
         let token = form.governance_context.as_ref();
         let earlier = token.and_then(|token| {
-            checks.iter().rev().find(|kept| kept.thing.governance_context.as_ref() == Some(token))
+            checks
+                .iter()
+                .rev()
+                .find(|stored| stored.thing.governance_context.as_ref() == Some(token))
         });
-        let earlier = earlier.map(|kept| &kept.thing);
+        let earlier = earlier.map(|stored| &stored.thing);
         let approval = form.ext.as_ref().and_then(|ext| ext.human_approval.as_ref());
         let own = approval
             // With a planned delivery the caller is the seller, whose statement of a person's
@@ -180,7 +183,7 @@ impl DecisionDraft<'_> {
         let now = work.call.now;
         let after = |wait| now.checked_add(wait).unwrap_or(now);
         let demanded = |(_, member): &&(&str, &str)| self.plan.given.contains_key(*member);
-        let judged = CATEGORIES.iter().filter(demanded).map(|(name, _)| (*name).to_owned());
+        let evaluated = CATEGORIES.iter().filter(demanded).map(|(name, _)| (*name).to_owned());
         // The plan's own policies have findings of their own.
         let unjudged = UNJUDGED.iter().filter(|(_, member)| *member != "custom_policies");
         let unjudged = unjudged.filter(demanded).map(|(name, member)| {
@@ -202,7 +205,7 @@ impl DecisionDraft<'_> {
             verdict,
             explanation: self.explanation(verdict),
             findings,
-            categories: judged.collect(),
+            categories: evaluated.collect(),
             policies,
             amount: self.amount,
             reviewed: self.action.approved.is_some(),
@@ -210,8 +213,8 @@ impl DecisionDraft<'_> {
             governance_context: None,
         };
         check.governance_context = self.attest(work, &check, after(LIFE));
-        let whose = (work.admitted.reach.tenant.as_str(), None);
-        work.add(&check.check_id, whose, &self.form.plan_id, &check)?;
+        let owner = (work.admitted.reach.tenant.as_str(), None);
+        work.add(&check.check_id, owner, &self.form.plan_id, &check)?;
         let has_conditions = verdict == PlanVerdict::Conditions && !conditions.is_empty();
         Ok(object!({
             "check_id": check.check_id,

@@ -22,17 +22,17 @@ pub(in crate::tools) fn perform(
     // Looked up before the plan, so that the same work is done whether the plan exists or not
     // (`U-9`).
     let named = form.check_id.as_ref().map(|id| work.find::<GovernanceCheck>(id)).transpose()?;
-    let kept = require(work, id, "plan_id")?;
+    let stored = require(work, id, "plan_id")?;
     let (checks, outcomes) = history(work, id)?;
     let check = authorizing(form, named, &checks)?;
     let check = check.as_ref();
     complete(form)?;
-    let total = read(&kept)?.budget.and_then(|budget| budget.total).unwrap_or(MoneyAmount::ZERO);
+    let total = read(&stored)?.budget.and_then(|budget| budget.total).unwrap_or(MoneyAmount::ZERO);
     let committed = committed(form);
     let action = check.map_or(&form.governance_context, |check| &check.action);
     // A new report about an action replaces the earlier one.
-    let others = outcomes.iter().filter(|kept| kept.thing.action != *action);
-    let before: MoneyAmount = others.map(|kept| kept.thing.committed).sum();
+    let others = outcomes.iter().filter(|stored| stored.thing.action != *action);
+    let before: MoneyAmount = others.map(|stored| stored.thing.committed).sum();
     let all = before + committed;
     let found = findings(form, check, committed, all > total);
     let findings: Vec<Value> = found.iter().map(PlanFinding::show).collect();
@@ -78,8 +78,9 @@ fn authorizing(
         return Ok(Some(found.ok_or_else(absent)?.thing));
     }
     let token = Some(&form.governance_context);
-    let found = checks.iter().rev().find(|kept| kept.thing.governance_context.as_ref() == token);
-    Ok(found.map(|kept| kept.thing.clone()))
+    let found =
+        checks.iter().rev().find(|stored| stored.thing.governance_context.as_ref() == token);
+    Ok(found.map(|stored| stored.thing.clone()))
 }
 
 /// Checks that the report has the part that its outcome requires (`report_plan_outcome`, "Fields").
@@ -159,11 +160,11 @@ fn settle(
     if new.outcome == Reported::Delivery {
         return Ok(());
     }
-    let same = known.iter().filter(|kept| kept.thing.action == new.action);
-    for kept in same.filter(|kept| kept.thing.committed != MoneyAmount::ZERO) {
-        let mut kept = kept.clone();
-        kept.thing.committed = MoneyAmount::ZERO;
-        work.tx.change(&mut kept, work.call.now)?;
+    let same = known.iter().filter(|stored| stored.thing.action == new.action);
+    for stored in same.filter(|stored| stored.thing.committed != MoneyAmount::ZERO) {
+        let mut stored = stored.clone();
+        stored.thing.committed = MoneyAmount::ZERO;
+        work.tx.change(&mut stored, work.call.now)?;
     }
     Ok(())
 }

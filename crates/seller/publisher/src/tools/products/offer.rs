@@ -39,7 +39,7 @@ impl<'a> Offer<'a> {
         work: &'a ToolContext<'_>,
         form: &'a GetProducts,
     ) -> Result<Self, ToolError> {
-        let account = work.admitted.account.as_ref().map(|kept| &kept.thing);
+        let account = work.admitted.account.as_ref().map(|stored| &stored.thing);
         let supply = work.prepared.supply.as_ref();
         let is_gone =
             |id: &str| supply.is_some_and(|supply| supply.sold_out.iter().any(|one| one == id));

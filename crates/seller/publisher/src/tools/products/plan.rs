@@ -15,13 +15,14 @@ const MOST: usize = 4;
 const STEP: f64 = 20.0;
 
 /// Words that remove a channel.
-const GOES: [&str; 5] = ["drop", "remove", "exclude", "without", "omit"];
+const REMOVAL_WORDS: [&str; 5] = ["drop", "remove", "exclude", "without", "omit"];
 
 /// Words that reduce a share.
-const LESS: [&str; 4] = ["less", "reduce", "decrease", "fewer"];
+const REDUCTION_WORDS: [&str; 4] = ["less", "reduce", "decrease", "fewer"];
 
 /// Words that increase a share.
-const MORE: [&str; 7] = ["more", "shift", "increase", "add", "redistribute", "toward", "towards"];
+const INCREASE_WORDS: [&str; 7] =
+    ["more", "shift", "increase", "add", "redistribute", "toward", "towards"];
 
 /// Product that a plan can contain: with a fixed price and without approval.
 #[derive(Debug, Clone)]
@@ -31,7 +32,7 @@ pub(super) struct PlanProduct {
     /// Match with the brief.
     pub fit: ProductFit,
     /// Rationale for including it.
-    why: String,
+    rationale: String,
     /// Id of its price.
     pricing_option_id: String,
     /// Minimum budget at that price.
@@ -52,10 +53,10 @@ impl PlanProduct {
         let option = product.prices_for(account).iter().find(|option| {
             matches!(option.price(), ProductPrice::Fixed(_)) && option.currency() == wanted
         })?;
-        let why = fit.rationale();
+        let rationale = fit.rationale();
         let pricing_option_id = option.id().to_owned();
         let minimum = product.minimum(option).unwrap_or_default();
-        Some(Self { product, fit, why, pricing_option_id, minimum })
+        Some(Self { product, fit, rationale, pricing_option_id, minimum })
     }
 }
 
@@ -95,7 +96,7 @@ impl MediaPlan {
     pub(super) fn restored(allocations: &[ProposalAllocation], choices: &[PlanProduct]) -> Self {
         let restored = allocations.iter().filter_map(|part| {
             let choice = choices.iter().find(|choice| choice.product.id() == part.product_id)?;
-            let choice = PlanProduct { why: part.rationale.clone(), ..choice.clone() };
+            let choice = PlanProduct { rationale: part.rationale.clone(), ..choice.clone() };
             Some((choice, f64::from(part.percentage)))
         });
         Self::from_shares(restored)
@@ -140,7 +141,7 @@ impl MediaPlan {
                 product_id: choice.product.id().to_owned(),
                 pricing_option_id: choice.pricing_option_id.clone(),
                 percentage,
-                rationale: choice.why.clone(),
+                rationale: choice.rationale.clone(),
             };
         shares.map(allocation).collect()
     }
@@ -163,9 +164,9 @@ impl MediaPlan {
         // plan.
         order.sort_by(|one, other| rest(other).total_cmp(&rest(one)).then(one.cmp(other)));
         let lost = 100_u32.saturating_sub(floors.iter().sum());
-        let lucky: Vec<usize> =
+        let rounded_up: Vec<usize> =
             order.into_iter().take(usize::try_from(lost).unwrap_or_default()).collect();
-        let raised = |(place, floor): (usize, u32)| floor + u32::from(lucky.contains(&place));
+        let raised = |(place, floor): (usize, u32)| floor + u32::from(rounded_up.contains(&place));
         floors.into_iter().enumerate().map(raised).collect()
     }
 
@@ -180,9 +181,9 @@ impl MediaPlan {
     /// Products can be added from `choices`.
     pub(super) fn ask(&mut self, ask: &str, choices: &[PlanProduct]) -> PlanProgress {
         let mut done = PlanProgress::default();
-        let (goes, stays): (Vec<_>, Vec<_>) =
-            clauses(ask).into_iter().partition(|clause| has(clause, &GOES));
-        for clause in goes.into_iter().chain(stays) {
+        let (removals, others): (Vec<_>, Vec<_>) =
+            clauses(ask).into_iter().partition(|clause| has(clause, &REMOVAL_WORDS));
+        for clause in removals.into_iter().chain(others) {
             done.count(self.clause(&clause, choices));
         }
         done
@@ -191,22 +192,22 @@ impl MediaPlan {
     /// Applies one clause. Returns true when it was done, and `None` when it has no content.
     fn clause(&mut self, clause: &[String], choices: &[PlanProduct]) -> Option<bool> {
         let channel = clause.iter().find(|word| rank::is_channel(word));
-        if clause.iter().all(|word| rank::telling(word).is_empty()) {
+        if clause.iter().all(|word| rank::meaningful_words(word).is_empty()) {
             return None;
         }
         let Some(channel) = channel else {
             return Some(false);
         };
         let percent = clause.iter().find_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
-        if has(clause, &GOES) {
+        if has(clause, &REMOVAL_WORDS) {
             return Some(self.drop_channel(channel));
         }
         let now = self.share(channel);
         let wanted = match percent {
             Some(percent) if (0.0..=100.0).contains(&percent) => percent,
             Some(_) => return Some(false),
-            None if has(clause, &LESS) => (now - STEP).max(0.0),
-            None if has(clause, &MORE) => (now + STEP).min(100.0),
+            None if has(clause, &REDUCTION_WORDS) => (now - STEP).max(0.0),
+            None if has(clause, &INCREASE_WORDS) => (now + STEP).min(100.0),
             None => return Some(false),
         };
         Some(self.set(channel, wanted, choices))
@@ -218,11 +219,11 @@ impl MediaPlan {
     }
 
     fn drop_channel(&mut self, channel: &str) -> bool {
-        let stays = |share: &(PlanProduct, f64)| !rank::names_channel(channel, &share.0.product);
-        if !self.0.iter().any(stays) || self.0.iter().all(stays) {
+        let keeps = |share: &(PlanProduct, f64)| !rank::names_channel(channel, &share.0.product);
+        if !self.0.iter().any(keeps) || self.0.iter().all(keeps) {
             return false;
         }
-        self.0.retain(stays);
+        self.0.retain(keeps);
         self.scale();
         true
     }

@@ -56,10 +56,11 @@ pub(super) fn for_brief(
         };
         let account = work.admitted.account_id();
         let mut known = current(work, &draft)?.into_iter();
-        let known = known
-            .find(|kept| kept.thing.says_what(&draft) && kept.record.account.as_deref() == account);
+        let known = known.find(|stored| {
+            stored.thing.says_what(&draft) && stored.record.account.as_deref() == account
+        });
         proposals.push(match known {
-            Some(kept) => kept.thing.published(),
+            Some(stored) => stored.thing.published(),
             None => add(&work.writing()?, draft)?.published(),
         });
     }
@@ -85,7 +86,7 @@ fn current(
 ) -> Result<Vec<Stored<Proposal>>, InternalError> {
     let terms = draft.content().map(IndexTerms::from);
     let mut known: Vec<Stored<Proposal>> = work.reader.all(&Query { terms, ..drafts(work) })?;
-    known.retain(|kept| !work.expiry.has_come(kept.thing.expires_at));
+    known.retain(|stored| !work.expiry.has_come(stored.thing.expires_at));
     Ok(known)
 }
 
@@ -94,15 +95,15 @@ fn current(
 pub(super) fn replanned(
     work: &SearchContext<'_>,
     form: &GetProducts,
-    mut kept: Stored<Proposal>,
+    mut stored: Stored<Proposal>,
     plan: &MediaPlan,
 ) -> Result<Stored<Proposal>, WorkStop> {
     let terms = terms(work)?;
     let allocations = plan.allocations();
-    let envelope = plan.envelope(widened(kept.thing.envelope.clone(), form));
+    let envelope = plan.envelope(widened(stored.thing.envelope.clone(), form));
     // An unchanged proposal keeps its expiry: repeating a request does not prolong a price.
-    if kept.thing.allocations == allocations && kept.thing.envelope == envelope {
-        return Ok(kept);
+    if stored.thing.allocations == allocations && stored.thing.envelope == envelope {
+        return Ok(stored);
     }
     let next = Proposal {
         status: ProposalStatus::Draft,
@@ -111,40 +112,40 @@ pub(super) fn replanned(
         envelope,
         io_id: None,
         bought_as: None,
-        ..kept.thing.clone()
+        ..stored.thing.clone()
     };
-    match kept.thing.status {
+    match stored.thing.status {
         ProposalStatus::Draft => {
-            kept.thing = next;
-            work.writing()?.tx.change(&mut kept, work.call.now)?;
+            stored.thing = next;
+            work.writing()?.tx.change(&mut stored, work.call.now)?;
         }
         ProposalStatus::Committed => {
             let added = add(&work.writing()?, next)?;
             let broken =
                 || InternalError::new("reading a proposal that was just kept", "it is not there");
-            kept = work.reader.find(&added.proposal_id)?.ok_or_else(broken)?;
+            stored = work.reader.find(&added.proposal_id)?.ok_or_else(broken)?;
         }
     }
-    Ok(kept)
+    Ok(stored)
 }
 
 /// Commits a proposal, which holds its days of exclusive products until it expires. Returns true when it
 /// was a draft.
 pub(super) fn commit(
     work: &SearchContext<'_>,
-    kept: &mut Stored<Proposal>,
+    stored: &mut Stored<Proposal>,
     offer: &Offer<'_>,
 ) -> Result<bool, WorkStop> {
-    if kept.thing.status == ProposalStatus::Committed {
+    if stored.thing.status == ProposalStatus::Committed {
         return Ok(false);
     }
     let writing = work.writing()?;
-    kept.thing.status = ProposalStatus::Committed;
-    kept.thing.expires_at = after(work.call.now, terms(work)?.hold_hours)?;
-    kept.thing.io_id = Some(writing.publisher.services.fresh_id("io"));
-    COMMITTED.clone_into(&mut kept.record.state);
-    writing.tx.change(kept, work.call.now)?;
-    let proposal = &kept.thing;
+    stored.thing.status = ProposalStatus::Committed;
+    stored.thing.expires_at = after(work.call.now, terms(work)?.hold_hours)?;
+    stored.thing.io_id = Some(writing.publisher.services.fresh_id("io"));
+    COMMITTED.clone_into(&mut stored.record.state);
+    writing.tx.change(stored, work.call.now)?;
+    let proposal = &stored.thing;
     let is_sandbox = work.is_for_tests();
     let days = proposal.exclusive_days(&offer.available, is_sandbox, "proposal_id");
     let expires_at = Some(proposal.expires_at);

@@ -101,16 +101,16 @@ impl ProductFit {
 }
 
 /// Returns the meaningful words of a text, each once.
-pub(in crate::tools) fn telling(text: &str) -> Vec<String> {
-    let mut telling: Vec<String> = Vec::new();
+pub(in crate::tools) fn meaningful_words(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
     for word in words(text) {
         // Bare numbers are amounts or years and describe no product.
         let short = word.len() < 2 || word.chars().all(|letter| letter.is_ascii_digit());
-        if !short && !EMPTY.contains(&word.as_str()) && !telling.contains(&word) {
-            telling.push(word);
+        if !short && !EMPTY.contains(&word.as_str()) && !found.contains(&word) {
+            found.push(word);
         }
     }
-    telling
+    found
 }
 
 /// Returns the match of a product with words.
@@ -170,12 +170,12 @@ pub(super) fn is_channel(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::telling;
+    use super::meaningful_words;
 
     #[test]
     fn only_words_that_say_something_count() {
         assert_eq!(
-            telling("Display and video inventory, adults 25-54, US. Display!"),
+            meaningful_words("Display and video inventory, adults 25-54, US. Display!"),
             ["display", "video"],
         );
     }

@@ -97,9 +97,9 @@ pub(super) fn refine(
                 named = true;
                 include(&mut refined, entry, *action, ask.as_deref(), &product, offer)
             }
-            (RefineEntry::Proposal { .. }, RefineSubject::Proposal(kept)) => {
+            (RefineEntry::Proposal { .. }, RefineSubject::Proposal(stored)) => {
                 named = true;
-                plans.push((refined.applied.len(), entry, *kept));
+                plans.push((refined.applied.len(), entry, *stored));
                 // Filled in below: the result depends on entries about the whole request, which may
                 // follow this one.
                 Value::Null
@@ -115,16 +115,16 @@ pub(super) fn refine(
     let overall = entries.iter().filter(|entry| matches!(entry, RefineEntry::Request { .. }));
     let overall: Vec<&str> = overall.filter_map(RefineEntry::ask).collect();
     let mut of_request = vec![PlanProgress::default(); overall.len()];
-    for (place, entry, kept) in plans {
-        let (kept, (status, notes)) =
-            replan(work, form, offer, kept, entry.ask(), &overall, &mut of_request)?;
+    for (place, entry, stored) in plans {
+        let (stored, (status, notes)) =
+            replan(work, form, offer, stored, entry.ask(), &overall, &mut of_request)?;
         if let Some(applied) = refined.applied.get_mut(place) {
             *applied = entry.applied(status, notes);
         }
-        refined.propose(&kept.thing, offer);
+        refined.propose(&stored.thing, offer);
     }
     if !named {
-        let words: Vec<_> = overall.iter().flat_map(|ask| rank::telling(ask)).collect();
+        let words: Vec<_> = overall.iter().flat_map(|ask| rank::meaningful_words(ask)).collect();
         let ranked = offer.ranked(&words, &[]).into_iter();
         refined.products = ranked.map(|(product, _)| (product, None)).collect();
     }
@@ -171,7 +171,7 @@ fn find(work: &ToolContext<'_>, entries: &[RefineEntry]) -> Result<Vec<RefineSub
                 let field = format!("refine[{index}].proposal_id");
                 let reach = &work.admitted.reach;
                 match proposal::current(reach, work.reader, proposal_id, &field, work.call.now) {
-                    Ok(kept) => found.push(RefineSubject::Proposal(Box::new(kept))),
+                    Ok(stored) => found.push(RefineSubject::Proposal(Box::new(stored))),
                     Err(stop) => problems.extend(stop.reasons()?),
                 }
             }
@@ -196,7 +196,7 @@ fn include(
     };
     refined.push(offered);
     if action == RefineAction::MoreLikeThis {
-        let words: Vec<_> = ask.map(rank::telling).unwrap_or_default();
+        let words: Vec<_> = ask.map(rank::meaningful_words).unwrap_or_default();
         let like = |other: &Product| {
             other.id() != product.id()
                 && other.channels().iter().any(|channel| product.channels().contains(channel))
@@ -222,30 +222,30 @@ fn replan(
     work: &SearchContext<'_>,
     form: &GetProducts,
     offer: &Offer<'_>,
-    kept: Stored<Proposal>,
+    stored: Stored<Proposal>,
     ask: Option<&str>,
     overall: &[&str],
     of_request: &mut [PlanProgress],
 ) -> Result<(Stored<Proposal>, (&'static str, &'static str)), WorkStop> {
     let asks = ask.into_iter().chain(overall.iter().copied());
-    let words: Vec<_> = asks.flat_map(rank::telling).collect();
-    let choices = offer.choices(&words, &kept.thing.envelope.currency);
-    let mut plan = MediaPlan::restored(&kept.thing.allocations, &choices);
-    let whole = plan.len() == kept.thing.allocations.len();
+    let words: Vec<_> = asks.flat_map(rank::meaningful_words).collect();
+    let choices = offer.choices(&words, &stored.thing.envelope.currency);
+    let mut plan = MediaPlan::restored(&stored.thing.allocations, &choices);
+    let whole = plan.len() == stored.thing.allocations.len();
     let done = ask.map(|ask| plan.ask(ask, &choices));
     for (ask, so_far) in overall.iter().zip(of_request) {
         *so_far = so_far.and(plan.ask(ask, &choices));
     }
-    let said = match (plan.len(), whole, done) {
+    let outcome = match (plan.len(), whole, done) {
         (0, _, _) => ("unable", "none of its products is on offer any more"),
         (_, true, None) => ("applied", "the proposal is included"),
         (_, false, None) => ("partial", "products that are no longer on offer are left out"),
         (_, _, Some(done)) => done.status(),
     };
     if plan.len() == 0 {
-        return Ok((kept, said));
+        return Ok((stored, outcome));
     }
-    Ok((propose::replanned(work, form, kept, &plan)?, said))
+    Ok((propose::replanned(work, form, stored, &plan)?, outcome))
 }
 
 /// Commits the named proposals, all or none: everything is checked before the first change, and all
@@ -257,29 +257,30 @@ fn finalize(
     found: Vec<RefineSubject>,
 ) -> Result<Refined, WorkStop> {
     let proposal = |found| match found {
-        RefineSubject::Proposal(kept) => Some(*kept),
+        RefineSubject::Proposal(stored) => Some(*stored),
         RefineSubject::Request | RefineSubject::Product(_) => None,
     };
-    let mut kept: Vec<Stored<Proposal>> = found.into_iter().filter_map(proposal).collect();
-    AdcpRefusal::of_all(finalize_problems(work, offer, &kept)?)?;
+    let mut stored: Vec<Stored<Proposal>> = found.into_iter().filter_map(proposal).collect();
+    AdcpRefusal::of_all(finalize_problems(work, offer, &stored)?)?;
     let mut refined = Refined::default();
-    for (entry, kept) in entries.iter().zip(&mut kept) {
-        let fresh = propose::commit(work, kept, offer)?;
+    for (entry, stored) in entries.iter().zip(&mut stored) {
+        let fresh = propose::commit(work, stored, offer)?;
         let notes = if fresh {
             "committed: it can be bought until expires_at"
         } else {
             "the proposal had been committed before; its hold is as it was"
         };
         refined.applied.push(entry.applied("applied", notes));
-        refined.propose(&kept.thing, offer);
+        refined.propose(&stored.thing, offer);
     }
     Ok(refined)
 }
 
+/// Returns the reasons why proposals cannot be committed together.
 fn finalize_problems(
     work: &ToolContext<'_>,
     offer: &Offer<'_>,
-    kept: &[Stored<Proposal>],
+    stored: &[Stored<Proposal>],
 ) -> Result<Vec<AdcpError>, InternalError> {
     let mut problems = Vec::new();
     // `get_products` counts as reading, except for this part, which commits the seller.
@@ -288,9 +289,9 @@ fn finalize_problems(
         let message = "the caller may read this account and commit to nothing";
         problems.push(refusals::error(AdcpCode::ReadOnlyScope, message));
     }
-    for (index, one) in kept.iter().enumerate() {
+    for (index, one) in stored.iter().enumerate() {
         let field = format!("refine[{index}].proposal_id");
-        let mut before = kept.iter().take(index);
+        let mut before = stored.iter().take(index);
         if before.any(|other| other.thing.proposal_id == one.thing.proposal_id) {
             let message = "the same proposal is named twice; name each once";
             problems.push(refusals::invalid(&field, message));
@@ -321,7 +322,7 @@ fn finalize_problems(
             ids.filter(|id| offer.available(id).is_some_and(is_held)).collect()
         };
         let wanted = guaranteed(&one.thing);
-        let mut before = kept.iter().take(index);
+        let mut before = stored.iter().take(index);
         if before.any(|other| guaranteed(&other.thing).iter().any(|id| wanted.contains(id))) {
             let message = "these proposals hold the same guaranteed inventory, which cannot be \
                            promised in one request; finalize one at a time";

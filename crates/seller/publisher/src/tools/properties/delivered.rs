@@ -29,22 +29,22 @@ pub(in crate::tools) fn perform(
 ) -> Result<ToolReply, ToolError> {
     let list = require(work, &form.list_id)?.thing;
     let membership = list.membership();
-    let judged =
+    let checked =
         form.records.iter().map(|record| match membership.membership_of(&record.identifier) {
             Membership::Within => (record, RecordStatus::Compliant, None),
-            Membership::Outside => (record, RecordStatus::NonCompliant, Some(OUTSIDE)),
+            Membership::Outside => (record, RecordStatus::NonCompliant, Some(NOT_IN_LIST)),
             Membership::Excluded => (record, RecordStatus::NonCompliant, Some(EXCLUDED)),
             Membership::Unknown => (record, RecordStatus::NotCovered, None),
         });
-    let judged: Vec<_> = judged.collect();
-    let mut summary = count("total", judged.iter().map(|(record, ..)| *record));
+    let checked: Vec<_> = checked.collect();
+    let mut summary = count("total", checked.iter().map(|(record, ..)| *record));
     for status in RecordStatus::ALL {
-        let of_status = judged.iter().filter(|(_, found, _)| found == status);
+        let of_status = checked.iter().filter(|(_, found, _)| found == status);
         summary.extend(count(status.name(), of_status.map(|(record, ..)| *record)));
     }
     summary.extend(count("unidentified", std::iter::empty()));
-    let compliant = !judged.iter().any(|(_, status, _)| *status == RecordStatus::NonCompliant);
-    let results: Vec<Value> = judged
+    let compliant = !checked.iter().any(|(_, status, _)| *status == RecordStatus::NonCompliant);
+    let results: Vec<Value> = checked
         .iter()
         .filter(|(_, status, _)| form.include_compliant || *status != RecordStatus::Compliant)
         .map(|(record, status, failed)| show(record, *status, *failed))
@@ -66,7 +66,7 @@ pub(in crate::tools) fn perform(
 /// Feature that failed, and the explanation.
 type Failed = (&'static str, &'static str);
 
-const OUTSIDE: Failed = ("record:list_membership", "the identifier is not in the list");
+const NOT_IN_LIST: Failed = ("record:list_membership", "the identifier is not in the list");
 const EXCLUDED: Failed = ("record:excluded", "the list excludes the identifier");
 
 fn show(record: &PropertyDelivery, status: RecordStatus, failed: Option<Failed>) -> Value {

@@ -21,7 +21,7 @@ impl Offering {
         let open = Self::all(work).filter(|offering| offering.unavailable(work.call.now).is_none());
         let found = open.enumerate().max_by_key(|(index, offering)| {
             // `max_by_key` returns the last among equals, so that the index counts backwards.
-            (words(&offering.said()).intersection(&wanted).count(), std::cmp::Reverse(*index))
+            (words(&offering.text()).intersection(&wanted).count(), std::cmp::Reverse(*index))
         });
         found.map(|(_, offering)| offering)
     }
@@ -31,7 +31,7 @@ impl Offering {
     }
 
     /// Returns all texts of the offering.
-    fn said(&self) -> String {
+    fn text(&self) -> String {
         let texts = [&self.name, &self.tagline, &self.description].into_iter().flatten();
         texts.chain(self.keywords.iter()).cloned().collect::<Vec<_>>().join(" ")
     }
@@ -68,8 +68,8 @@ impl Offering {
         let all: Vec<_> = self.products.iter().collect();
         let named = |product: &&OfferedProduct| {
             let texts = [&product.name, &product.availability_summary].into_iter().flatten();
-            let said = texts.cloned().collect::<Vec<_>>().join(" ");
-            words(&said).intersection(&wanted).next().is_some()
+            let text = texts.cloned().collect::<Vec<_>>().join(" ");
+            words(&text).intersection(&wanted).next().is_some()
         };
         let fit: Vec<_> = all.iter().copied().filter(named).collect();
         if fit.is_empty() { all } else { fit }

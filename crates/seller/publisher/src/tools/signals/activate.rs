@@ -53,11 +53,11 @@ pub(in crate::tools) fn perform(
     let state = if live { "live" } else { "over" };
     match work.reader.find::<Activation>(&id)? {
         // An active signal keeps its agreed terms.
-        Some(kept) if kept.thing.live == live => {}
-        Some(mut kept) => {
-            kept.thing = activation;
-            state.clone_into(&mut kept.record.state);
-            work.tx.change(&mut kept, work.call.now)?;
+        Some(stored) if stored.thing.live == live => {}
+        Some(mut stored) => {
+            stored.thing = activation;
+            state.clone_into(&mut stored.record.state);
+            work.tx.change(&mut stored, work.call.now)?;
         }
         None if live => work.add(&id, work.whose(), state, &activation)?,
         None => {}

@@ -15,7 +15,7 @@ use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
 use crate::tool_context::ToolContext;
 use crate::tools::page;
-use crate::tools::products::telling;
+use crate::tools::products::meaningful_words;
 
 /// Members that a signal always has, whatever `fields` says.
 const ALWAYS: &[&str] = &[
@@ -37,8 +37,8 @@ pub(in crate::tools) fn perform(
     let mut shown = Vec::new();
     for signal in signals.into_iter().filter(|signal| fits(work, signal, form)) {
         let mut members = signal.published.document.clone();
-        let here = deployment(work, signal.handle())?;
-        members.insert("deployments".to_owned(), json!([here]));
+        let own_deployment = deployment(work, signal.handle())?;
+        members.insert("deployments".to_owned(), json!([own_deployment]));
         shown.push(Value::Object(members));
     }
     let live =
@@ -106,10 +106,11 @@ fn wanted<'w>(
 
 /// Returns the signals that share words with a description, best first; all when none does.
 fn described<'s>(all: &'s [Signal], spec: &str) -> Vec<&'s Signal> {
-    let wanted = telling(spec);
+    let wanted = meaningful_words(spec);
     let score = |signal: &Signal| {
-        let said = [&signal.published.name, &signal.published.description].into_iter().flatten();
-        let own: Vec<_> = said.chain(&signal.terms.keywords).flat_map(|text| words(text)).collect();
+        let texts = [&signal.published.name, &signal.published.description].into_iter().flatten();
+        let own: Vec<_> =
+            texts.chain(&signal.terms.keywords).flat_map(|text| words(text)).collect();
         wanted.iter().filter(|word| own.contains(word)).count()
     };
     let mut scored: Vec<_> = all.iter().map(|signal| (score(signal), signal)).collect();
@@ -144,6 +145,7 @@ fn is_named(signal: &Signal, reference: &SignalId, agent: &str) -> bool {
         && trimmed(address) == trimmed(agent)
 }
 
+/// Returns true when a signal satisfies the filters of a request.
 fn fits(work: &ToolContext<'_>, signal: &Signal, form: &GetSignals) -> bool {
     let published = &signal.published;
     let filters = form.filters.as_ref();

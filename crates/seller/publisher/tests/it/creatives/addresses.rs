@@ -53,8 +53,8 @@ fn unsafe_addresses_fail_before_any_review() {
         let expected = json!(["failed", [["VALIDATION_ERROR", "creatives[0].assets.click.url"]]]);
         assert_eq!(result, expected, "{url}");
     }
-    let kept = script.ask(AdcpTool::ListCreatives, json!({}));
-    assert_eq!(kept["creatives"], json!([]), "nothing of a refused creative is stored");
+    let stored = script.ask(AdcpTool::ListCreatives, json!({}));
+    assert_eq!(stored["creatives"], json!([]), "nothing of a refused creative is stored");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use tradepost_publisher::store::{EntityKind, Query, StoreTx, TxEnd};
 
 use super::{banner, but};
 use crate::support::script::Script;
-use crate::support::{Harness, Meanwhile, profile};
+use crate::support::{Harness, OnceCallback, profile};
 
 const VERIFIER: &str = "https://verify.example/agent";
 
@@ -107,8 +107,8 @@ fn an_unassigned_creative_is_judged_by_all_products_taking_it() {
     });
     let answer = script.ask(AdcpTool::SyncCreatives, sent(but("another-format", leaderboard)));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
-    let said = json!({"provenance": {"digital_source_type": "digital_capture"}});
-    let answer = script.ask(AdcpTool::SyncCreatives, sent(but("said", said)));
+    let claim = json!({"provenance": {"digital_source_type": "digital_capture"}});
+    let answer = script.ask(AdcpTool::SyncCreatives, sent(but("said", claim)));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
     assert!(script.harness.services.asked.lock().unwrap().is_empty(), "there is no verifier");
 }
@@ -602,7 +602,8 @@ fn a_verdict_about_what_has_changed_since_is_not_used() {
         // A store in memory runs a job at once.
         drop(store.write(Box::new(edit)));
     };
-    *script.harness.services.meanwhile.lock().unwrap() = Some(Meanwhile(Box::new(edit)));
+    *script.harness.services.during_verification.lock().unwrap() =
+        Some(OnceCallback(Box::new(edit)));
     says(&script, json!({"results": [{"feature_id": "ai_generated", "value": false}]}));
     let moved = json!({"creatives": [{
         "creative_id": "sunset", "name": "Sunset",

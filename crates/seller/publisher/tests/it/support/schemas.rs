@@ -56,29 +56,30 @@ fn response(release: AdcpRelease, tool: AdcpTool) -> String {
 
 /// What a release's published schema (`core/mcp-webhook-payload.json`) has against a document.
 pub(crate) fn against(release: AdcpRelease, name: &str, document: &Value) -> Vec<String> {
-    type Judges = HashMap<(AdcpRelease, String), Option<Validator>>;
-    static JUDGES: OnceLock<Mutex<Judges>> = OnceLock::new();
-    let mut judges = JUDGES.get_or_init(Mutex::default).lock().unwrap();
+    type Validators = HashMap<(AdcpRelease, String), Option<Validator>>;
+    static VALIDATORS: OnceLock<Mutex<Validators>> = OnceLock::new();
+    let mut validators = VALIDATORS.get_or_init(Mutex::default).lock().unwrap();
     let key = (release, name.to_owned());
-    let Some(judge) = judges.entry(key).or_insert_with(|| judge_by(release, name)) else {
+    let Some(validator) = validators.entry(key).or_insert_with(|| build_validator(release, name))
+    else {
         return Vec::new();
     };
-    judge
+    validator
         .iter_errors(&document.into())
         .map(|error| format!("{release} {}: {error}", error.instance_path()))
         .collect()
 }
 
-fn judge_by(release: AdcpRelease, name: &str) -> Option<Validator> {
+fn build_validator(release: AdcpRelease, name: &str) -> Option<Validator> {
     let folder = folder(release)?;
     let schema = read(&folder.join(name)).ok()?;
     let prefix = prefix(release);
-    let judge = jsonschema::options()
+    let validator = jsonschema::options()
         .with_base_uri(format!("{BASE}{prefix}{name}"))
         .with_retriever(Folder(folder, prefix))
         .should_validate_formats(true)
         .build(&schema);
-    Some(judge.unwrap())
+    Some(validator.unwrap())
 }
 
 struct Folder(PathBuf, &'static str);
@@ -103,11 +104,11 @@ fn read(path: &Path) -> Result<serde_json::Value, Box<dyn Error + Send + Sync>> 
 fn answers_are_judged_where_the_schemas_are() {
     let there: Vec<_> = RELEASES.into_iter().filter(|release| folder(*release).is_some()).collect();
     for release in there {
-        judged(release);
+        check_release(release);
     }
 }
 
-fn judged(release: AdcpRelease) {
+fn check_release(release: AdcpRelease) {
     let bad = tradepost_document::json::json!({"status": "completed", "accounts": [{"name": 1}]});
     let found = violations(release, AdcpTool::ListAccounts, &bad);
     assert!(found.iter().any(|line| line.contains("account_id")), "{found:?}");

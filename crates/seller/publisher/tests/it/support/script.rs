@@ -9,11 +9,11 @@ use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 
 use super::{Harness, profile};
 
-/// A publisher in its harness, and what was said so far.
+/// A publisher in its harness, and the transcript so far.
 pub(crate) struct Script {
     /// It.
     pub(crate) harness: Harness,
-    said: String,
+    transcript: String,
     keys: u32,
 }
 
@@ -44,7 +44,7 @@ impl Script {
 
     /// In a harness that is set up.
     pub(crate) fn at(harness: Harness) -> Self {
-        Self { harness, said: String::new(), keys: 0 }
+        Self { harness, transcript: String::new(), keys: 0 }
     }
 
     /// The answer of somebody's request, which is completed with a fresh key and, where there is
@@ -116,12 +116,12 @@ impl Script {
     ) -> Value {
         let answer = self.ask_as(principal, tool, arguments);
         let shown = tradepost_document::json::to_string_pretty(&answer).unwrap();
-        self.said.push_str(&format!("# {title}\n{shown}\n"));
+        self.transcript.push_str(&format!("# {title}\n{shown}\n"));
         answer
     }
 
     /// Compares everything that was noted.
     pub(crate) fn check(&self, expected: &Expect) {
-        expected.assert_eq(&self.said);
+        expected.assert_eq(&self.transcript);
     }
 }

@@ -268,14 +268,14 @@ impl Shop {
         self.ask(AdcpTool::UpdateMediaBuy, update)
     }
 
-    /// Everything of a kind that is kept, as it lies there.
-    pub(crate) fn kept(&self, kind: EntityKind) -> Vec<Value> {
+    /// Returns the bodies of all stored records of a kind.
+    pub(crate) fn stored(&self, kind: EntityKind) -> Vec<Value> {
         let listed = self.harness.store.look(|reader| reader.list(kind, &Query::default()));
         let records: Result<_, tradepost_document::fault::InternalError> = listed;
         records.unwrap().into_iter().map(|record| record.body).collect()
     }
 
-    /// A buy as it is kept.
+    /// Returns a stored media buy.
     pub(crate) fn buy(&self, id: &str) -> Stored<MediaBuy> {
         let found = self.harness.store.look(|reader| reader.find::<MediaBuy>(id));
         let found: Result<_, tradepost_document::fault::InternalError> = found;

@@ -15,7 +15,7 @@ pub(super) fn check_actions(amending: &UpdateContext<'_>, found: &mut UpdateDraf
     let mut seen = Vec::new();
     for (action, field) in &found.actions {
         // Permissions depend on the state before the update, not on its result.
-        let Err(reason) = action::judge(*action, before, products, now) else {
+        let Err(reason) = action::check(*action, before, products, now) else {
             continue;
         };
         // One error per action, at the first member that causes it.
