@@ -43,27 +43,27 @@ pub struct HttpAccess {
 const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
 
-struct Behind {
+struct AccessState {
     access: HttpAccess,
     handler: BridgeHandler,
 }
 
 pub(super) fn router(path: &str, handler: BridgeHandler, access: HttpAccess) -> Router {
     Router::new()
-        .route(path, any(enter))
-        .fallback(nothing_here)
-        .with_state(Arc::new(Behind { access, handler }))
+        .route(path, any(handle))
+        .fallback(not_found)
+        .with_state(Arc::new(AccessState { access, handler }))
 }
 
-async fn nothing_here() -> Response {
+async fn not_found() -> Response {
     AccessRefused::new(StatusCode::NOT_FOUND, "MCP is at /mcp").respond()
 }
 
-async fn enter(State(behind): State<Arc<Behind>>, request: Request) -> Response {
+async fn handle(State(state): State<Arc<AccessState>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    match admit(&behind.access, &parts, body).await {
+    match admit(&state.access, &parts, body).await {
         Ok(bytes) => {
-            let answered = answer(&behind, &parts, &bytes).await;
+            let answered = answer(&state, &parts, &bytes).await;
             answered.unwrap_or_else(AccessRefused::respond)
         }
         Err(refused) => refused.respond(),
@@ -88,7 +88,7 @@ impl AccessRefused {
         let data = issues.map(|issues| json!({"issues": issues}));
         let error = object!({"code": self.code, "message": self.message, "data"?: data});
         let body = json!({"jsonrpc": "2.0", "id": self.id, "error": error});
-        let mut response = written(self.status, body.to_string());
+        let mut response = json_response(self.status, body.to_string());
         if self.status == StatusCode::METHOD_NOT_ALLOWED {
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
         }
@@ -204,7 +204,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 /// Answers an accepted request.
 async fn answer(
-    behind: &Arc<Behind>,
+    state: &Arc<AccessState>,
     parts: &Parts,
     bytes: &[u8],
 ) -> Result<Response, AccessRefused> {
@@ -216,7 +216,7 @@ async fn answer(
         let message = "the Accept header must name application/json and text/event-stream";
         return Err(AccessRefused::new(StatusCode::NOT_ACCEPTABLE, message));
     }
-    let handler = &behind.handler;
+    let handler = &state.handler;
     let bad = |message| AccessRefused::new(StatusCode::BAD_REQUEST, message);
     let session = session(handler, &parts.headers)?;
     let message = match jsonrpc::read_incoming(bytes).map_err(|reject| bad(reject.message))? {
@@ -240,16 +240,16 @@ async fn answer(
         Ok(Some(request)) => request,
         // Notifications are accepted without an answer.
         Ok(None) => return Ok(accepted()),
-        Err((id, fail)) => return Ok(said(fail.status, fail.body(&id))),
+        Err((id, fail)) => return Ok(status_response(fail.status, fail.body(&id))),
     };
     let session = session.filter(|_| request.lifecycle == Lifecycle::Handshake);
     if session.is_some() || request.method == mcp::CALL && progress_token(&request.params).is_some()
     {
-        return Ok(stream::answer(Arc::clone(behind), request, session).await);
+        return Ok(stream::answer(Arc::clone(state), request, session).await);
     }
     let is_new = request.lifecycle == Lifecycle::Handshake && can_be_asked(&request);
     let (status, body) = handler.answer(request, None, None).await;
-    let mut response = said(status, body);
+    let mut response = status_response(status, body);
     if is_new && let Ok(name) = HeaderValue::from_str(&handler.sessions.name()) {
         response.headers_mut().insert(SESSION, name);
     }
@@ -272,8 +272,8 @@ fn accepted() -> Response {
     StatusCode::ACCEPTED.into_response()
 }
 
-fn said(status: u16, body: String) -> Response {
-    written(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), body)
+fn status_response(status: u16, body: String) -> Response {
+    json_response(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), body)
 }
 
 /// Content types that a client of streamable HTTP must accept.
@@ -284,7 +284,7 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     MediaType::listed(named).any(|range| range.is(kind))
 }
 
-fn written(status: StatusCode, body: String) -> Response {
+fn json_response(status: StatusCode, body: String) -> Response {
     let kind = HeaderValue::from_static("application/json");
     (status, [(header::CONTENT_TYPE, kind)], body).into_response()
 }

@@ -27,13 +27,13 @@ use super::consent::{Agreement, ConsentSubject};
 use super::dealers::place_of;
 use super::failures::{BridgeError, BridgeErrorCode};
 use super::fan_out::{Askable, SlowMark, ask_all};
-use super::in_doubt::Unclear;
+use super::in_doubt::CallsInDoubt;
 use super::person_form::Person;
 use super::retries::Retries;
 use super::sanitize::{Cleaner, quoted};
-use super::{Bridge, BridgeOutcome, CallEnd, Now, documents, put, said, sort_out};
+use super::{Bridge, BridgeOutcome, CallEnd, Now, documents, put, separate_outcomes, success};
 use spend::Prices;
-use tools::{Asks, KEY, SellerTool};
+use tools::{ConsentQuestion, KEY, SellerTool};
 
 mod arguments;
 mod show;
@@ -57,7 +57,7 @@ pub(super) struct SellerAddress {
     prices: Prices,
     now: Now,
     /// Moments at which calls in doubt were first sent, each keyed by the canonical text of the call with its key.
-    unclear: Unclear<Timestamp>,
+    calls_in_doubt: CallsInDoubt<Timestamp>,
     slow: SlowMark,
 }
 
@@ -82,12 +82,13 @@ impl SellerAddress {
         let address = address.to_owned();
         let prices = Prices::default();
         let now = Arc::clone(now);
-        let unclear = Unclear::new();
+        let calls_in_doubt = CallsInDoubt::new();
         let transport = transport.clone();
         let slow = SlowMark::default();
-        Ok(Self { id, address, token, transport, known, prices, now, unclear, slow })
+        Ok(Self { id, address, token, transport, known, prices, now, calls_in_doubt, slow })
     }
 
+    /// Returns the client of the seller; its card is looked up again after [`CARD_LIFETIME`].
     async fn client(&self) -> Result<AdcpClient, CallFailure> {
         // Held until the client exists, so that concurrent calls look for the seller only once.
         let mut known = self.known.lock().await;
@@ -113,7 +114,7 @@ impl SellerAddress {
             return Ok(Idempotency::Unpromised);
         }
         let asked = async { self.client().await?.idempotency(retries.recoverer().clock()).await };
-        asked.await.map_err(|failure| self.trouble(&failure))
+        asked.await.map_err(|failure| self.to_error(&failure))
     }
 
     /// Calls a task with retries. An error carries a hint about what to do next.
@@ -125,9 +126,10 @@ impl SellerAddress {
         payload: Map,
         promise: Idempotency,
     ) -> Result<Recovered<SellerAnswer>, BridgeError> {
-        let client = self.client().await.map_err(|failure| self.trouble(&failure))?;
+        let client = self.client().await.map_err(|failure| self.to_error(&failure))?;
         // The person has agreed to exactly this request; rows of the error catalog must not change it.
-        let client = if row.asks == Asks::Nobody { client } else { client.without_rows() };
+        let client =
+            if row.asks == ConsentQuestion::NotNeeded { client } else { client.without_rows() };
         // Measured before the first attempt, because the seller's promise counts from then.
         let sent = task.keyed().then(|| payload.clone());
         let begun = (self.now)();
@@ -142,10 +144,11 @@ impl SellerAddress {
         Ok(recovered)
     }
 
-    fn trouble(&self, failure: &CallFailure) -> BridgeError {
+    fn to_error(&self, failure: &CallFailure) -> BridgeError {
         BridgeError::of_seller(failure).at_seller(&self.id)
     }
 
+    /// Returns the error of a call that recovery gave up; one in doubt says how and how long it may be repeated.
     fn gave_up(
         &self,
         task: Task,
@@ -154,31 +157,31 @@ impl SellerAddress {
         promise: Idempotency,
         gave_up: &GaveUp,
     ) -> BridgeError {
-        let trouble = self.trouble(&gave_up.failure);
+        let error = self.to_error(&gave_up.failure);
         if !task.mutates() || !gave_up.doubt.in_doubt() {
-            return trouble.hint(plain(&gave_up.advice.to_string(), SENTENCE));
+            return error.hint(plain(&gave_up.advice.to_string(), SENTENCE));
         }
         let key = gave_up.doubt.keys().next().map(|key| plain(key, 2 * WORD));
         // The promise counts from the first time the call was sent, also for a repetition.
         let first = match (&key, sent) {
             (Some(key), Some(sent)) => {
                 let call = repeated(task, sent, key);
-                self.unclear.remember(&call, begun);
-                self.unclear.recall(&call).unwrap_or(begun)
+                self.calls_in_doubt.remember(&call, begun);
+                self.calls_in_doubt.recall(&call).unwrap_or(begun)
             }
             (Some(_), None) | (None, _) => begun,
         };
         match promise.left(self.age(first)) {
-            Some(left) if gave_up.doubt.may_repeat() => trouble.in_doubt_within(left, key),
-            Some(_) | None => trouble.in_doubt_for_good(key),
+            Some(left) if gave_up.doubt.may_repeat() => error.in_doubt_within(left, key),
+            Some(_) | None => error.in_doubt_for_good(key),
         }
     }
 
     /// Returns `Some` when the same call with the same key ended in doubt before; true when the seller still promises
     /// to recognise it.
-    fn was_unclear(&self, task: Task, payload: &Map, promise: Idempotency) -> Option<bool> {
+    fn was_in_doubt(&self, task: Task, payload: &Map, promise: Idempotency) -> Option<bool> {
         let key = payload.get(KEY).and_then(Value::as_str)?;
-        let first = self.unclear.recall(&repeated(task, payload.clone(), key))?;
+        let first = self.calls_in_doubt.recall(&repeated(task, payload.clone(), key))?;
         Some(self.knows(promise, first))
     }
 
@@ -228,15 +231,16 @@ impl Bridge {
         let sellers: Vec<_> =
             asked.sellers.iter().filter_map(|place| self.sellers.get(*place)).cloned().collect();
         if row.several {
-            return self.several(row, sellers, asked.payload).await.map(CallEnd::Said);
+            return self.call_several(row, sellers, asked.payload).await.map(CallEnd::Said);
         }
         let seller =
             sellers.into_iter().next().ok_or_else(|| BridgeError::all_sellers(Vec::new()))?;
         let order = SellerRequest { row, payload: asked.payload, confirmation: asked.confirmation };
-        self.order(&seller, order, person).await
+        self.call_one(&seller, order, person).await
     }
 
-    async fn several(
+    /// Calls a tool that only reads at several sellers at once, and joins their answers.
+    async fn call_several(
         &self,
         row: &'static SellerTool,
         sellers: Vec<Arc<SellerAddress>>,
@@ -250,7 +254,7 @@ impl Bridge {
             async move { seller.call(&self.retries, row, row.task, payload, promise).await }
         };
         let outcomes = ask_all(sellers, self.options.patience, ask).await;
-        let (found, errors) = sort_out(outcomes, BridgeError::all_sellers)?;
+        let (found, errors) = separate_outcomes(outcomes, BridgeError::all_sellers)?;
         let mut cut = false;
         let mut results = Vec::new();
         for (seller, recovered) in found {
@@ -261,10 +265,11 @@ impl Bridge {
         let text = show::results(&results, &errors);
         let errors = documents(&errors);
         let document = json!({"results": results, "errors": errors, "truncated": cut});
-        Ok(said(document, text))
+        Ok(success(document, text))
     }
 
-    async fn order(
+    /// Calls a tool at one seller, after the person has agreed when the tool needs it.
+    async fn call_one(
         &self,
         seller: &SellerAddress,
         order: SellerRequest,
@@ -273,18 +278,18 @@ impl Bridge {
         let SellerRequest { row, mut payload, confirmation } = order;
         // Determined before the person is asked: the question says whether a repetition may act twice.
         let promise = seller.promise(&self.retries, row.task).await?;
-        let unclear = seller.was_unclear(row.task, &payload, promise);
+        let in_doubt_before = seller.was_in_doubt(row.task, &payload, promise);
         let mut agreed_to = None;
-        if row.asks == Asks::Nobody {
-            if unclear == Some(false) {
+        if row.asks == ConsentQuestion::NotNeeded {
+            if in_doubt_before == Some(false) {
                 return Err(BridgeError::forgotten().at_seller(&seller.id));
             }
         } else {
-            let question = self.question(seller, row, &payload, unclear).await;
-            let question = question.map_err(|trouble| trouble.at_seller(&seller.id))?;
-            let matter = matter(seller, row, &payload, &question);
-            let agreed = self.agreement(matter, person, confirmation.as_deref()).await;
-            match agreed.map_err(|trouble| trouble.at_seller(&seller.id))? {
+            let question = self.question(seller, row, &payload, in_doubt_before).await;
+            let question = question.map_err(|error| error.at_seller(&seller.id))?;
+            let consent_subject = consent_subject(seller, row, &payload, &question);
+            let agreed = self.agreement(consent_subject, person, confirmation.as_deref()).await;
+            match agreed.map_err(|error| error.at_seller(&seller.id))? {
                 Agreement::ByClient { form, state } => return Ok(CallEnd::Ask { form, state }),
                 Agreement::ByModel { confirmation, until, is_form_unanswered } => {
                     let mut text = show::question(row.name, &question, &confirmation);
@@ -297,7 +302,7 @@ impl Bridge {
                         "confirmation_expires_at": rfc3339(until),
                         "form_unanswered"?: is_form_unanswered.then_some(true),
                     });
-                    return Ok(CallEnd::Said(said(document, text)));
+                    return Ok(CallEnd::Said(success(document, text)));
                 }
                 Agreement::Given(confirmed) => {
                     // The same agreement came back, so the call was sent before.
@@ -320,17 +325,17 @@ impl Bridge {
             put(&mut document, "agreed_to", question);
         }
         let text = show::result(&document);
-        Ok(CallEnd::Said(said(document, text)))
+        Ok(CallEnd::Said(success(document, text)))
     }
 
-    /// Returns the question for the person: the cost, and everything that would be sent. `unclear` is `Some` for a
-    /// repetition of a call in doubt; true when the seller still promises to recognise it.
+    /// Returns the question for the person: the cost, and everything that would be sent. `in_doubt_before` is `Some`
+    /// for a repetition of a call in doubt; true when the seller still promises to recognise it.
     async fn question(
         &self,
         seller: &SellerAddress,
         row: &SellerTool,
         payload: &Map,
-        unclear: Option<bool>,
+        in_doubt_before: Option<bool>,
     ) -> Result<String, BridgeError> {
         // A person cannot agree to text that cannot be shown.
         if !outline::is_whole(payload) {
@@ -340,12 +345,12 @@ impl Bridge {
                 .hint("send fewer at once: fewer packages or accounts, shorter lists and texts"));
         }
         let (begins, costs) = match row.asks {
-            Asks::ForAPurchase => ("Buy media", seller.prices.of_new(payload)?),
-            Asks::ForAChange => {
+            ConsentQuestion::Purchase => ("Buy media", seller.prices.of_new(payload)?),
+            ConsentQuestion::Change => {
                 let buy = self.buy(seller, row, payload).await?;
                 ("Change a media buy", seller.prices.of_change(payload, &buy)?)
             }
-            Asks::WhoPays | Asks::Nobody => {
+            ConsentQuestion::Billing | ConsentQuestion::NotNeeded => {
                 ("Open or change accounts, which somebody is billed for,", Vec::new())
             }
         };
@@ -353,7 +358,7 @@ impl Bridge {
         for line in costs {
             out.push_str(&format!("{line}\n"));
         }
-        out.push_str(match unclear {
+        out.push_str(match in_doubt_before {
             None => "",
             Some(true) => "It repeats a call that ended unclear, and cannot be done twice.\n",
             Some(false) => {
@@ -392,7 +397,7 @@ impl Bridge {
 }
 
 /// Builds the question and everything that an agreement to it covers.
-fn matter(
+fn consent_subject(
     seller: &SellerAddress,
     row: &SellerTool,
     payload: &Map,

@@ -47,15 +47,15 @@ impl Bridge {
     /// Asks the person, or evaluates the answer. `confirmation` is the token that the model returns.
     pub(super) async fn agreement(
         &self,
-        matter: ConsentSubject,
+        consent: ConsentSubject,
         person: Person<'_>,
         confirmation: Option<&str>,
     ) -> Result<Agreement, BridgeError> {
-        let ConsentSubject { subject, form } = matter;
+        let ConsentSubject { subject, form } = consent;
         let now = self.now();
         let is_auto = self.options.ask == AskMode::Auto;
         let redeem = |token: &str, subject: &str| {
-            self.confirmations.redeem(token, subject, self.now()).map_err(rejected)
+            self.confirmations.redeem(token, subject, self.now()).map_err(token_error)
         };
         let person = match self.options.ask {
             AskMode::Confirm => Person::ByModel,
@@ -76,79 +76,80 @@ impl Bridge {
             }
             // Accepts only a confirmation issued after an unanswered form; the subject of any other differs.
             (Person::Asked(_) | Person::Returns { .. }, Some(confirmation)) if is_auto => {
-                let (count, token) = counted(confirmation)?;
-                return Ok(Agreement::Given(redeem(token, &after_silence(count, &subject))?));
+                let (count, token) = split_number(confirmation)?;
+                return Ok(Agreement::Given(redeem(token, &fallback_subject(count, &subject))?));
             }
             (Person::Asked(_) | Person::Returns { .. }, Some(_)) => {
                 let message = "the person is asked by their client, and no confirmation of a model \
                                takes their place";
                 return Err(BridgeError::new(BridgeErrorCode::ConfirmationInvalid, message));
             }
-            (Person::Asked(line), None) => {
-                let by_client = by_client(self.asked(), &subject);
+            (Person::Asked(client), None) => {
+                let form_subject = form_subject(self.next_question_number(), &subject);
                 // Issued before the question, so that a refusal can be recorded under the same token.
-                let (token, _) = self.confirmations.issue(&by_client, now);
-                let asked = line.ask(&form).await;
+                let (token, _) = self.confirmations.issue(&form_subject, now);
+                let asked = client.ask(&form).await;
                 let answer = match asked.outcome {
                     Ok(answer) if is_auto && !is_answer(&answer) => {
-                        return Ok(self.without_form(&subject));
+                        return Ok(self.ask_in_two_calls(&subject));
                     }
-                    Err(NoAnswer::Failed) if is_auto => return Ok(self.without_form(&subject)),
+                    Err(NoAnswer::Failed) if is_auto => return Ok(self.ask_in_two_calls(&subject)),
                     Err(NoAnswer::Late) if is_auto => {
-                        let agreement = self.without_form(&subject);
-                        self.heed_late_refusal(line, &asked.id, &agreement, &subject);
+                        let agreement = self.ask_in_two_calls(&subject);
+                        self.apply_late_refusal(client, &asked.id, &agreement, &subject);
                         return Ok(agreement);
                     }
-                    outcome => outcome.map_err(silent)?,
+                    outcome => outcome.map_err(no_answer_error)?,
                 };
-                self.heed(&form, &answer, &token, &by_client)?;
-                return Ok(Agreement::Given(redeem(&token, &by_client)?));
+                self.check_agreed(&form, &answer, &token, &form_subject)?;
+                return Ok(Agreement::Given(redeem(&token, &form_subject)?));
             }
             (Person::Returns { state: None, .. }, None) => {
-                let count = self.asked();
-                let (token, _) = self.confirmations.issue(&by_client(count, &subject), now);
+                let count = self.next_question_number();
+                let (token, _) = self.confirmations.issue(&form_subject(count, &subject), now);
                 return Ok(Agreement::ByClient { form, state: format!("{count}.{token}") });
             }
             (Person::Returns { state: Some(state), answer }, None) => (state, answer),
         };
         let (state, answer) = returned;
-        let (count, token) = counted(state)?;
+        let (count, token) = split_number(state)?;
         // The count is part of the subject, so a token fits only its own form.
-        let by_client = by_client(count, &subject);
+        let form_subject = form_subject(count, &subject);
         if is_auto && !answer.is_some_and(is_answer) {
             // After a refusal of this form, a missing answer starts no new question.
-            self.confirmations.check_open(token, &by_client, now).map_err(rejected)?;
-            return Ok(self.without_form(&subject));
+            self.confirmations.check_open(token, &form_subject, now).map_err(token_error)?;
+            return Ok(self.ask_in_two_calls(&subject));
         }
-        let answer = answer.ok_or_else(misfit)?;
+        let answer = answer.ok_or_else(mismatched_answer)?;
         // Evaluated first, so that a refusal is recorded before the token is redeemed.
-        self.heed(&form, answer, token, &by_client)?;
-        Ok(Agreement::Given(redeem(token, &by_client)?))
+        self.check_agreed(&form, answer, token, &form_subject)?;
+        Ok(Agreement::Given(redeem(token, &form_subject)?))
     }
 
     /// Returns the question in two calls, for a client that declares forms and has not answered one.
-    fn without_form(&self, subject: &str) -> Agreement {
-        let count = self.asked();
-        let (token, until) = self.confirmations.issue(&after_silence(count, subject), self.now());
+    fn ask_in_two_calls(&self, subject: &str) -> Agreement {
+        let count = self.next_question_number();
+        let (token, until) =
+            self.confirmations.issue(&fallback_subject(count, subject), self.now());
         let confirmation = format!("{count}.{token}");
         Agreement::ByModel { confirmation, until, is_form_unanswered: true }
     }
 
     /// Lets a late refusal of a form apply also to the question that replaced it.
-    fn heed_late_refusal(
+    fn apply_late_refusal(
         &self,
-        line: &EventSender<'_>,
+        client: &EventSender<'_>,
         form: &str,
         agreement: &Agreement,
         subject: &str,
     ) {
         let Agreement::ByModel { confirmation, .. } = agreement else { return };
-        let Ok((count, token)) = counted(confirmation) else { return };
+        let Ok((count, token)) = split_number(confirmation) else { return };
         let confirmation = token.to_owned();
-        let subject = after_silence(count, subject);
+        let subject = fallback_subject(count, subject);
         let refusal = LateRefusal { confirmation, subject };
         // The refusal may have arrived at this moment.
-        if let Some(refusal) = line.questions.await_refusal(form, refusal) {
+        if let Some(refusal) = client.questions.await_refusal(form, refusal) {
             self.refuse_late(&refusal);
         }
     }
@@ -159,12 +160,12 @@ impl Bridge {
     }
 
     /// Returns the number of earlier questions and counts this one.
-    fn asked(&self) -> u64 {
-        self.forms.fetch_add(1, Ordering::Relaxed)
+    fn next_question_number(&self) -> u64 {
+        self.question_count.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Returns `Ok` when the person has agreed.
-    fn heed(
+    fn check_agreed(
         &self,
         form: &AgreementForm,
         answer: &Value,
@@ -175,7 +176,7 @@ impl Bridge {
             Some(FormAnswer::Agreed) => return Ok(()),
             Some(FormAnswer::Declined) => "the person has said no",
             Some(FormAnswer::Cancelled) => "the person has closed the form without an answer",
-            None => return Err(misfit()),
+            None => return Err(mismatched_answer()),
         };
         // Closing the form is not an agreement either: this token is rejected from now on.
         self.confirmations.decline(token, subject, self.now());
@@ -185,27 +186,27 @@ impl Bridge {
 
 /// Returns the subject of a form. It differs from that of a question through the model, and between forms, so that an
 /// answer applies to this form alone.
-fn by_client(count: u64, subject: &str) -> String {
+fn form_subject(count: u64, subject: &str) -> String {
     format!("client\0{count}\0{subject}")
 }
 
 /// Returns the subject of a question in two calls that follows an unanswered form; an answer applies to it alone.
-fn after_silence(count: u64, subject: &str) -> String {
+fn fallback_subject(count: u64, subject: &str) -> String {
     format!("silence\0{count}\0{subject}")
 }
 
 /// Splits a text into the number of a question and its token.
-fn counted(text: &str) -> Result<(u64, &str), BridgeError> {
+fn split_number(text: &str) -> Result<(u64, &str), BridgeError> {
     let read = text.split_once('.').and_then(|(count, token)| Some((count.parse().ok()?, token)));
-    read.ok_or_else(|| rejected(TokenRejected::Invalid))
+    read.ok_or_else(|| token_error(TokenRejected::Invalid))
 }
 
-fn misfit() -> BridgeError {
+fn mismatched_answer() -> BridgeError {
     let message = "what the client says that the person answered does not fit the form";
     BridgeError::new(BridgeErrorCode::AnswerInvalid, message)
 }
 
-fn silent(why: NoAnswer) -> BridgeError {
+fn no_answer_error(why: NoAnswer) -> BridgeError {
     let (code, message) = match why {
         NoAnswer::Late => (BridgeErrorCode::PersonSilent, "the person did not answer in time"),
         NoAnswer::Gone => {
@@ -219,7 +220,7 @@ fn silent(why: NoAnswer) -> BridgeError {
     BridgeError::new(code, message)
 }
 
-fn rejected(why: TokenRejected) -> BridgeError {
+fn token_error(why: TokenRejected) -> BridgeError {
     match why {
         TokenRejected::Invalid => BridgeError::new(
             BridgeErrorCode::ConfirmationInvalid,

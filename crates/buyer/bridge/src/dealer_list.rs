@@ -45,15 +45,15 @@ pub(super) struct DealerList {
     /// Name of each dealer.
     pub(super) names: Vec<String>,
     /// Errors of directories.
-    pub(super) troubles: Vec<BridgeError>,
+    pub(super) directory_errors: Vec<BridgeError>,
 }
 
 impl DealerList {
     fn new(
         dealers: impl IntoIterator<Item = Arc<DealerAddress>>,
-        troubles: Vec<BridgeError>,
+        directory_errors: Vec<BridgeError>,
     ) -> Self {
-        let mut list = Self { troubles, ..Self::default() };
+        let mut list = Self { directory_errors, ..Self::default() };
         for dealer in dealers {
             // A repeated address counts once.
             if !list.names.contains(&dealer.id) {
@@ -97,7 +97,7 @@ type DirectoryContent = StaleValue<ListedDealers, BridgeError>;
 struct ListedDealers {
     dealers: Vec<Arc<DealerAddress>>,
     /// Error when it names more than are used.
-    trouble: Option<BridgeError>,
+    too_many_dealers: Option<BridgeError>,
 }
 
 impl DealerSources {
@@ -162,19 +162,21 @@ impl DealerSources {
         self.last_known()
     }
 
+    /// Joins the named dealers with those of all directories.
     fn joined(&self) -> DealerList {
         let mut dealers = self.named.clone();
-        let mut troubles = Vec::new();
+        let mut directory_errors = Vec::new();
         for directory in &self.directories {
             let content = directory.content();
             let listed = content.latest();
             dealers.extend(listed.into_iter().flat_map(|listed| listed.dealers.iter().cloned()));
-            let too_large = listed.and_then(|listed| listed.trouble.as_ref());
-            troubles.extend(content.breaker().error().or(too_large).cloned());
+            let too_large = listed.and_then(|listed| listed.too_many_dealers.as_ref());
+            directory_errors.extend(content.breaker().error().or(too_large).cloned());
         }
-        DealerList::new(dealers, troubles)
+        DealerList::new(dealers, directory_errors)
     }
 
+    /// Reads a directory; a failure keeps the earlier content and records the error.
     async fn read(&self, directory: &DealerDirectory) {
         let time = READING_TIME.min(self.setup.transport.limits().timeout);
         let fetched = directory::fetch(&self.transport, &directory.address);
@@ -202,13 +204,13 @@ impl DealerSources {
         let entries = listed.entries.iter().take(MAX_LISTED_DEALERS);
         let dealers = entries.filter_map(|entry| self.dealer(entry.url.as_str(), &before));
         let dealers = dealers.collect();
-        let trouble = (count > MAX_LISTED_DEALERS).then(|| {
+        let too_many_dealers = (count > MAX_LISTED_DEALERS).then(|| {
             let message =
                 format!("it names {count} dealers, of which the first {MAX_LISTED_DEALERS} count");
             BridgeError::new(BridgeErrorCode::DirectoryTooLarge, message)
                 .at_directory(&directory.id)
         });
-        content.succeeded(now, ListedDealers { dealers, trouble });
+        content.succeeded(now, ListedDealers { dealers, too_many_dealers });
     }
 
     /// Returns the dealer at this address; one that is already known is kept, with its cached card.

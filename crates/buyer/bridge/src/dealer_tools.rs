@@ -18,7 +18,8 @@ use super::fan_out::ask_all;
 use super::person_form::Person;
 use super::sanitize::{Cleaner, dealer_text};
 use super::{
-    Answered, Bridge, BridgeOutcome, CallEnd, failed_dealers, joined, put, search, sort_out,
+    Answered, Bridge, BridgeOutcome, CallEnd, failed_dealers, joined, put, search,
+    separate_outcomes,
 };
 
 impl Bridge {
@@ -30,7 +31,7 @@ impl Bridge {
         let asked = arguments::read_dealers(arguments, &list.names);
         let asked = asked.map_err(|problems| BridgeError::arguments(&problems))?;
         if asked.what.names_only {
-            return Ok(joined(join::names(&list.names, failed_dealers(&list.troubles))));
+            return Ok(joined(join::names(&list.names, failed_dealers(&list.directory_errors))));
         }
         let count = asked.dealers.len();
         let ask = |dealer, end| introduce(dealer, Cleaner::share(count), end);
@@ -93,7 +94,8 @@ impl Bridge {
             async move { dealer.call(Skill::InventoryVehicle, payload, end).await }
         };
         let found = self.ask(list, &asked.dealers, ask).await?.0.pop();
-        let (dealer, answer) = found.ok_or_else(|| BridgeError::all(list.troubles.clone()))?;
+        let (dealer, answer) =
+            found.ok_or_else(|| BridgeError::all(list.directory_errors.clone()))?;
         let message = answer.message();
         let reply = DealerReply { dealer: &dealer.id, data: answer.data(), message };
         Ok(joined(join::vehicle(&reply)))
@@ -109,7 +111,7 @@ impl Bridge {
         let asked = asked.map_err(|problems| BridgeError::arguments(&problems))?;
         // Has no timeout of its own: the request is limited, and its error tells whether the lead may have arrived.
         let dealer = list.chosen(&asked.dealers).pop();
-        let dealer = dealer.ok_or_else(|| BridgeError::all(list.troubles.clone()))?;
+        let dealer = dealer.ok_or_else(|| BridgeError::all(list.directory_errors.clone()))?;
         self.lead(dealer, asked.what, person).await
     }
 
@@ -126,11 +128,11 @@ impl Bridge {
     {
         let dealers = list.chosen(places);
         if dealers.is_empty() {
-            return Err(BridgeError::all(list.troubles.clone()));
+            return Err(BridgeError::all(list.directory_errors.clone()));
         }
         let outcomes = ask_all(dealers, self.options.patience, ask).await;
-        let (found, mut errors) = sort_out(outcomes, BridgeError::all)?;
-        errors.extend(list.troubles.iter().cloned());
+        let (found, mut errors) = separate_outcomes(outcomes, BridgeError::all)?;
+        errors.extend(list.directory_errors.iter().cloned());
         Ok((found, errors))
     }
 }
@@ -141,7 +143,7 @@ async fn introduce(
     mut cleaner: Cleaner,
     end: Instant,
 ) -> Result<DealerDescription, BridgeError> {
-    let connection = dealer.connect(end).await.map_err(|failure| dealer.trouble(&failure))?;
+    let connection = dealer.connect(end).await.map_err(|failure| dealer.to_error(&failure))?;
     let card = &connection.found.card;
     let choice = connection.client.choice();
     let versions: Vec<_> = card.versions().iter().map(|version| version.name()).collect();

@@ -140,10 +140,10 @@ impl DealerAddress {
         payload: Value,
         end: Instant,
     ) -> Result<SkillAnswer, BridgeError> {
-        let connection = self.connect(end).await.map_err(|failure| self.trouble(&failure))?;
+        let connection = self.connect(end).await.map_err(|failure| self.to_error(&failure))?;
         let request = DealerRequest { connection, skill, payload, conversation: None };
         let called = self.send(request, end).await;
-        called.map_err(|gave_up| self.trouble(&gave_up.failure))
+        called.map_err(|gave_up| self.to_error(&gave_up.failure))
     }
 
     /// Sends a request, with retries until `end`; each attempt has the same payload and key.
@@ -183,7 +183,7 @@ impl DealerAddress {
     }
 
     /// Returns the error of a failed call, with the dealer's name.
-    pub(super) fn trouble(&self, failure: &CallFailure) -> BridgeError {
+    pub(super) fn to_error(&self, failure: &CallFailure) -> BridgeError {
         BridgeError::from_failure(failure).at(&self.id)
     }
 }

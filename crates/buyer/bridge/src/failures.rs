@@ -194,10 +194,10 @@ impl BridgeError {
 
     /// Creates the error of invalid arguments.
     pub(super) fn arguments(problems: &Problems) -> Self {
-        let mut trouble = Self::new(BridgeErrorCode::InvalidArguments, "");
+        let mut bridge_error = Self::new(BridgeErrorCode::InvalidArguments, "");
         let listed = problems.listed().iter().map(of_problem).collect();
-        trouble.add_problems(listed, problems.total());
-        trouble
+        bridge_error.add_problems(listed, problems.total());
+        bridge_error
     }
 
     /// Creates the error of a call that no dealer answered; with a single dealer it is that dealer's error.
@@ -205,13 +205,13 @@ impl BridgeError {
         Self::none_of(errors, BridgeErrorCode::AllDealersFailed, "dealers")
     }
 
-    fn none_of(mut errors: Vec<Self>, code: BridgeErrorCode, whom: &str) -> Self {
+    fn none_of(mut errors: Vec<Self>, code: BridgeErrorCode, parties: &str) -> Self {
         if errors.len() == 1
             && let Some(only) = errors.pop()
         {
             return only;
         }
-        let message = format!("none of {} {whom} gave an answer", errors.len());
+        let message = format!("none of {} {parties} gave an answer", errors.len());
         // One dealer that may answer later makes a retry worthwhile.
         let retryable = errors.iter().any(|error| error.retryable);
         Self { retryable, errors, ..Self::new(code, message) }
@@ -299,7 +299,7 @@ impl BridgeError {
         self.total.saturating_sub(counted(self.problems.len()))
     }
 
-    fn whom(&self) -> &'static str {
+    fn party_name(&self) -> &'static str {
         match self.party {
             FailureParty::Dealer => "dealer",
             FailureParty::Seller => "seller",
@@ -310,15 +310,15 @@ impl BridgeError {
     /// Returns the error as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
-        let whom = self.whom();
-        let named = |kind| self.name.as_ref().filter(|_| whom == kind);
+        let party = self.party_name();
+        let named = |kind| self.name.as_ref().filter(|_| party == kind);
         let errors: Vec<_> = self.errors.iter().map(Self::document).collect();
         let wanted = self.wanted.iter().flat_map(|wanted| &wanted.challenges);
         let wanted = wanted.map(|challenge| Cleaner::brief().clean(&challenge.document()));
         let challenges: Vec<_> = wanted.collect();
         object!({
             "code": self.code,
-            "from": (if self.wording == Wording::Theirs { whom } else { "bridge" }),
+            "from": (if self.wording == Wording::Theirs { party } else { "bridge" }),
             "dealer"?: named("dealer"),
             "seller"?: named("seller"),
             "directory"?: named("directory"),
@@ -343,23 +343,23 @@ impl BridgeError {
     #[must_use]
     pub fn text(&self) -> String {
         // Words of a dealer or seller are quoted.
-        let said = |text: &str| {
+        let quote = |text: &str| {
             if self.wording != Wording::Ours {
                 format!("\"{}\"", quoted(text, SENTENCE))
             } else {
                 text.to_owned()
             }
         };
-        let mut out = format!("{}: {}", self.code, said(&self.message));
+        let mut out = format!("{}: {}", self.code, quote(&self.message));
         if let Some(name) = &self.name {
-            out.push_str(&format!(" ({} {name})", self.whom()));
+            out.push_str(&format!(" ({} {name})", self.party_name()));
         }
         for problem in &self.problems {
             let field = match member(problem, "field") {
                 "" => "the arguments",
                 field => field,
             };
-            out.push_str(&format!("\n- {field}: {}", said(member(problem, "problem"))));
+            out.push_str(&format!("\n- {field}: {}", quote(member(problem, "problem"))));
         }
         if self.unlisted() > 0 {
             out.push_str(&format!("\n- and {} more", self.unlisted()));
@@ -424,8 +424,8 @@ fn of_unsent(unsent: &Unsent, message: String) -> BridgeError {
     match unsent {
         Unsent::Unreachable(_) => BridgeError::new(BridgeErrorCode::DealerUnreachable, message),
         Unsent::Certificate { .. } => {
-            let trouble = BridgeError::new(BridgeErrorCode::DealerUnreachable, message);
-            BridgeError { retryable: false, ..trouble }.hint(CERTIFICATE_HINT)
+            let bridge_error = BridgeError::new(BridgeErrorCode::DealerUnreachable, message);
+            BridgeError { retryable: false, ..bridge_error }.hint(CERTIFICATE_HINT)
         }
         Unsent::Proxy { .. } => {
             BridgeError::new(BridgeErrorCode::BridgeFault, message).hint(PROXY_HINT)
@@ -442,12 +442,12 @@ fn of_unsent(unsent: &Unsent, message: String) -> BridgeError {
             BridgeError { details, ..BridgeError::new(BridgeErrorCode::SkillNotOffered, message) }
         }
         Unsent::Invalid(refusal) => {
-            let mut trouble = BridgeError::arguments(&refusal.problems);
-            trouble.message = message.into();
+            let mut bridge_error = BridgeError::arguments(&refusal.problems);
+            bridge_error.message = message.into();
             if refusal.problems.is_empty() {
-                trouble.hint = refusal.code.hint().into();
+                bridge_error.hint = refusal.code.hint().into();
             }
-            trouble
+            bridge_error
         }
         Unsent::Setup(_)
         | Unsent::Credential(_)
@@ -457,7 +457,7 @@ fn of_unsent(unsent: &Unsent, message: String) -> BridgeError {
 }
 
 fn of_refused(refused: &SellerRefusal, message: String) -> BridgeError {
-    let mut trouble = match &refused.by {
+    let mut bridge_error = match &refused.by {
         RefusalForm::Aap { error, .. } => of_received(error),
         RefusalForm::Protocol(error) => of_protocol(error),
         RefusalForm::Http(_) => BridgeError::new(BridgeErrorCode::DealerRefused, message),
@@ -468,14 +468,14 @@ fn of_refused(refused: &SellerRefusal, message: String) -> BridgeError {
             }
         }
     };
-    trouble.retryable = refused.is_retryable();
-    trouble.retry_after = refused.retry_after;
-    trouble.wanted = WantedCredentials::from_refusal(refused);
-    trouble
+    bridge_error.retryable = refused.is_retryable();
+    bridge_error.retry_after = refused.retry_after;
+    bridge_error.wanted = WantedCredentials::from_refusal(refused);
+    bridge_error
 }
 
 /// Returns the message of a refusal; its code is a member of its own.
-fn said(message: &str) -> String {
+fn refusal_message(message: &str) -> String {
     let message = dealer_text(message, SENTENCE);
     if message.is_empty() { "no reason is given".to_owned() } else { message }
 }
@@ -504,7 +504,8 @@ fn of_received(error: &ReceivedRefusal) -> BridgeError {
         total: counted(error.problems().count()),
         error_id: (!error_id.is_empty()).then(|| error_id.into()),
         details: said_more.then(|| Box::new(Cleaner::brief().clean(&details))),
-        ..BridgeError::new(BridgeErrorCode::DealerRefused, said(&error.message)).hint(hint)
+        ..BridgeError::new(BridgeErrorCode::DealerRefused, refusal_message(&error.message))
+            .hint(hint)
     }
 }
 
@@ -521,6 +522,7 @@ fn of_protocol(error: &ProtocolError) -> BridgeError {
         wording: Wording::Theirs,
         problems: problems.collect(),
         total: counted(error.violations.len()),
-        ..BridgeError::new(BridgeErrorCode::DealerRefused, said(&error.message)).hint(hint)
+        ..BridgeError::new(BridgeErrorCode::DealerRefused, refusal_message(&error.message))
+            .hint(hint)
     }
 }

@@ -112,7 +112,7 @@ mod tests {
         let outcomes = ask_all(asked.to_vec(), Duration::from_secs(20), ask).await;
         let name = |outcome: Result<(), BridgeError>| match outcome {
             Ok(()) => "ok".to_owned(),
-            Err(trouble) => trouble.document()["code"].as_str().unwrap().to_owned(),
+            Err(error) => error.document()["code"].as_str().unwrap().to_owned(),
         };
         outcomes.into_iter().map(|(_, outcome)| name(outcome)).collect()
     }

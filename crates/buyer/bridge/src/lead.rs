@@ -9,7 +9,7 @@ use tradepost_aap::{self as aap, Skill, Version};
 use tradepost_client::failure::CallFailure;
 use tradepost_client::refusal::RefusalForm;
 use tradepost_dealer_tools::arguments::LeadArguments;
-use tradepost_dealer_tools::search::said as dealer_says;
+use tradepost_dealer_tools::search::clean_message;
 use tradepost_document::canonical;
 use tradepost_document::catalog::{Vocabulary as _, WireName};
 use tradepost_document::format::rfc3339;
@@ -23,7 +23,7 @@ use super::dealers::{DealerAddress, DealerConnection, DealerRequest};
 use super::failures::{BridgeError, BridgeErrorCode};
 use super::person_form::Person;
 use super::sanitize::{Cleaner, is_plain_token, quoted};
-use super::{Bridge, CallEnd, said, show};
+use super::{Bridge, CallEnd, show, success};
 
 /// Maximum length of the dealer's name in the consent text, in characters.
 const MAX_NAME: usize = 60;
@@ -32,6 +32,7 @@ const MAX_NAME: usize = 60;
 const MAX_CONVERSATION: usize = 200;
 
 impl Bridge {
+    /// Submits a lead after the person has agreed to the consent text. A lead in doubt is sent again unchanged.
     pub(super) async fn lead(
         &self,
         dealer: Arc<DealerAddress>,
@@ -40,7 +41,7 @@ impl Bridge {
     ) -> Result<CallEnd, BridgeError> {
         // Read first, because the consent text names the dealer as its card does.
         let connection = dealer.connect(self.call_end()).await;
-        let connection = connection.map_err(|failure| dealer.trouble(&failure))?;
+        let connection = connection.map_err(|failure| dealer.to_error(&failure))?;
         let choice = connection.client.choice();
         if !choice.skills.contains(&Skill::LeadSubmit) {
             let message = "the dealer takes no leads from agents";
@@ -49,12 +50,13 @@ impl Bridge {
         let consent_text = consent_text(&recipient(&dealer.id, &connection), &arguments.lead);
         let version = choice.version;
         let subject = subject(&dealer, version, &arguments, &consent_text);
-        let matter = ConsentSubject {
+        let consent_subject = ConsentSubject {
             subject: subject.clone(),
             form: form(&dealer.id, &consent_text, &arguments.parts),
         };
-        let agreed = self.agreement(matter, person, arguments.confirmation.as_deref()).await;
-        let confirmed = match agreed.map_err(|trouble| trouble.at(&dealer.id))? {
+        let agreed =
+            self.agreement(consent_subject, person, arguments.confirmation.as_deref()).await;
+        let confirmed = match agreed.map_err(|bridge_error| bridge_error.at(&dealer.id))? {
             Agreement::Given(confirmed) => self.first_of(&subject, confirmed),
             Agreement::ByClient { form, state } => return Ok(CallEnd::Ask { form, state }),
             Agreement::ByModel { confirmation, until, is_form_unanswered } => {
@@ -74,7 +76,7 @@ impl Bridge {
                 if is_form_unanswered {
                     text.insert_str(0, &format!("{FORM_UNANSWERED}\n\n"));
                 }
-                return Ok(CallEnd::Said(said(document, text)));
+                return Ok(CallEnd::Said(success(document, text)));
             }
         };
         let payload = self.payload(version, &arguments, &consent_text, &confirmed);
@@ -88,28 +90,27 @@ impl Bridge {
         let answer = dealer.send(request, self.call_end()).await;
         let answer = answer.map_err(|gave_up| {
             let failure = &gave_up.failure;
-            let trouble = dealer.trouble(failure);
-            if settles(failure) {
-                self.unclear.forget(&subject);
+            let bridge_error = dealer.to_error(failure);
+            if was_not_stored(failure) {
+                self.calls_in_doubt.forget(&subject);
             } else if gave_up.doubt.in_doubt() {
-                self.unclear.remember(&subject, confirmed.clone());
+                self.calls_in_doubt.remember(&subject, confirmed.clone());
             }
             let key = &confirmed.idempotency_key;
-            if lacks_time(failure) {
-                return trouble.received_without_appointment(key);
+            if lacks_appointment_time(failure) {
+                return bridge_error.received_without_appointment(key);
             }
             // Other failures do not tell what happened to the earlier attempt.
-            match (self.unclear.recall(&subject).is_some(), leaves_the_first_outcome_open(failure))
-            {
-                (true, true) => trouble.in_doubt_for_good(Some(key.clone())),
-                (true, false) => trouble.in_doubt(key),
-                (false, _) => trouble,
+            match (self.calls_in_doubt.recall(&subject).is_some(), leaves_outcome_open(failure)) {
+                (true, true) => bridge_error.in_doubt_for_good(Some(key.clone())),
+                (true, false) => bridge_error.in_doubt(key),
+                (false, _) => bridge_error,
             }
         })?;
-        self.unclear.forget(&subject);
+        self.calls_in_doubt.forget(&subject);
         let mut cleaner = Cleaner::full();
         let receipt = cleaner.clean(answer.data());
-        let message = dealer_says(answer.message());
+        let message = clean_message(answer.message());
         // The dealer recognises the customer by this id (C-19). An id that would have to be altered is left out.
         let conversation =
             answer.context_id.as_deref().filter(|id| is_plain_token(id, MAX_CONVERSATION));
@@ -128,21 +129,22 @@ impl Bridge {
             "message"?: message,
         });
         let text = show::receipt(&dealer.id, &receipt, conversation, message.as_deref());
-        Ok(CallEnd::Said(said(document, text)))
+        Ok(CallEnd::Said(success(document, text)))
     }
 
     /// Returns the consent and key for sending a lead: those of the first attempt, as long as it is in doubt and
     /// recent enough.
     fn first_of(&self, subject: &str, confirmed: Confirmed) -> Confirmed {
-        match self.unclear.recall(subject) {
+        match self.calls_in_doubt.recall(subject) {
             Some(first) if self.now().duration_since(first.granted_at) < REPEATABLE => first,
             Some(_) | None => {
-                self.unclear.forget(subject);
+                self.calls_in_doubt.forget(subject);
                 confirmed
             }
         }
     }
 
+    /// Builds the payload of a lead in the form of this version of AAP.
     fn payload(
         &self,
         version: Version,
@@ -174,17 +176,17 @@ impl Bridge {
 
 /// Returns true when the dealer says that it has not stored the lead; had it stored it, it would have repeated the
 /// receipt.
-fn settles(failure: &CallFailure) -> bool {
+fn was_not_stored(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     matches!(refused.by, RefusalForm::Aap { .. })
         && !refused.is_retryable()
-        && !leaves_the_first_outcome_open(failure)
-        && !lacks_time(failure)
+        && !leaves_outcome_open(failure)
+        && !lacks_appointment_time(failure)
 }
 
 /// Returns true when the dealer has no time for the appointment. It may have stored the lead nevertheless (AAP 1.1,
 /// "Errors").
-fn lacks_time(failure: &CallFailure) -> bool {
+fn lacks_appointment_time(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     let RefusalForm::Aap { error, .. } = &refused.by else { return false };
     error.code == WireName::Known(aap::AapCode::AppointmentTimeUnavailable)
@@ -192,7 +194,7 @@ fn lacks_time(failure: &CallFailure) -> bool {
 
 /// Returns true for a refusal that a repeated lead can get although the first one was stored: consent is checked
 /// before the key, and a conflict is about a known key.
-fn leaves_the_first_outcome_open(failure: &CallFailure) -> bool {
+fn leaves_outcome_open(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     let RefusalForm::Aap { error, .. } = &refused.by else { return false };
     matches!(

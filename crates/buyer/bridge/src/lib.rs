@@ -9,7 +9,7 @@ use confirmation::{ConfirmationTokens, Confirmed};
 use dealer_list::DealerSources;
 use dealers::DealerSetup;
 use failures::BridgeError;
-use in_doubt::Unclear;
+use in_doubt::CallsInDoubt;
 use jiff::Timestamp;
 use lenient::LenientReading;
 use person_form::Person;
@@ -88,9 +88,9 @@ pub struct Bridge {
     options: BridgeOptions,
     confirmations: ConfirmationTokens,
     /// Leads in doubt, with the consent and the key with which they were sent.
-    unclear: Unclear<Confirmed>,
+    calls_in_doubt: CallsInDoubt<Confirmed>,
     /// Number of questions so far, for unique subjects.
-    forms: AtomicU64,
+    question_count: AtomicU64,
 }
 
 /// Result of a tool call.
@@ -115,13 +115,13 @@ enum CallEnd {
 }
 
 /// Builds the result of a successful call.
-fn said(document: Value, text: String) -> BridgeOutcome {
+fn success(document: Value, text: String) -> BridgeOutcome {
     BridgeOutcome { document, text, is_error: false }
 }
 
 /// Builds the result of a call that dealers have answered.
 fn joined(answer: JoinedAnswer) -> BridgeOutcome {
-    said(answer.document, answer.text)
+    success(answer.document, answer.text)
 }
 
 impl Bridge {
@@ -147,8 +147,8 @@ impl Bridge {
             dealers: DealerSources::new(addresses, setup)?,
             confirmations: ConfirmationTokens::new(options.secret),
             options,
-            unclear: Unclear::new(),
-            forms: AtomicU64::new(0),
+            calls_in_doubt: CallsInDoubt::new(),
+            question_count: AtomicU64::new(0),
         })
     }
 
@@ -181,7 +181,7 @@ impl Bridge {
 
     /// Reads the directories that are due and returns their errors.
     pub async fn read_directories(&self) -> Vec<BridgeError> {
-        self.dealers.current().await.troubles.clone()
+        self.dealers.current().await.directory_errors.clone()
     }
 
     /// Returns the names of the dealers, as far as they are known.
@@ -262,13 +262,10 @@ fn ended(reply: Result<CallEnd, BridgeError>, notes: Vec<String>) -> CallEnd {
     let (mut outcome, has_words_of_others) = match reply {
         Ok(CallEnd::Said(outcome)) => (outcome, true),
         Ok(reply @ CallEnd::Ask { .. }) => return reply,
-        Err(trouble) => {
-            let outcome = BridgeOutcome {
-                document: trouble.document(),
-                text: trouble.text(),
-                is_error: true,
-            };
-            (outcome, trouble.has_words_of_others())
+        Err(error) => {
+            let outcome =
+                BridgeOutcome { document: error.document(), text: error.text(), is_error: true };
+            (outcome, error.has_words_of_others())
         }
     };
     for note in &notes {
@@ -294,7 +291,7 @@ fn put(document: &mut Value, name: &str, value: impl Into<Value>) {
 type Answered<W, T> = (Vec<(Arc<W>, T)>, Vec<BridgeError>);
 
 /// Separates answers from errors. One answer is enough for success; without any, `none` builds the error.
-fn sort_out<W, T>(
+fn separate_outcomes<W, T>(
     outcomes: Vec<(Arc<W>, Result<T, BridgeError>)>,
     none: impl FnOnce(Vec<BridgeError>) -> BridgeError,
 ) -> Result<Answered<W, T>, BridgeError> {
@@ -303,7 +300,7 @@ fn sort_out<W, T>(
     for (dealer, outcome) in outcomes {
         match outcome {
             Ok(answer) => found.push((dealer, answer)),
-            Err(trouble) => errors.push(trouble),
+            Err(error) => errors.push(error),
         }
     }
     if found.is_empty() { Err(none(errors)) } else { Ok((found, errors)) }

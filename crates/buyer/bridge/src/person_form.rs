@@ -49,7 +49,7 @@ pub(super) enum NoAnswer {
 }
 
 /// Maximum number of expired questions that are remembered.
-const MAX_LAPSED: usize = 1_000;
+const MAX_EXPIRED: usize = 1_000;
 
 /// Refusal that came after the form expired. It applies to the question in two calls that replaced the form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,8 +59,8 @@ pub(super) struct LateRefusal {
 }
 
 /// Form that was not answered in time. A refusal that arrives late still counts.
-struct LapsedQuestion {
-    whose: String,
+struct ExpiredQuestion {
+    session: String,
     form: AgreementForm,
     /// True when the refusal has arrived.
     is_refused: bool,
@@ -70,48 +70,48 @@ struct LapsedQuestion {
 /// Questions that wait for an answer.
 pub(super) struct Questions {
     open: Mutex<HashMap<String, OpenQuestion>>,
-    lapsed: Mutex<BoundedCache<String, LapsedQuestion>>,
+    expired: Mutex<BoundedCache<String, ExpiredQuestion>>,
     /// True when the client has left and cannot answer any more.
     closed: AtomicBool,
     count: AtomicU64,
-    patience: Duration,
+    timeout: Duration,
 }
 
 struct OpenQuestion {
     /// Session that was asked; answers from other sessions are ignored.
-    whose: String,
+    session: String,
     /// Id of the call that asks.
     call: String,
     answer: oneshot::Sender<Result<Value, NoAnswer>>,
 }
 
 impl Questions {
-    /// Creates an empty set; `patience` is the time a person has for each question.
-    pub(super) fn new(patience: Duration) -> Self {
+    /// Creates an empty set; `timeout` is the time a person has for each question.
+    pub(super) fn new(timeout: Duration) -> Self {
         let closed = AtomicBool::new(false);
         let open = Mutex::default();
-        let lapsed = Mutex::new(BoundedCache::new(MAX_LAPSED));
-        Self { open, lapsed, closed, count: AtomicU64::new(0), patience }
+        let expired = Mutex::new(BoundedCache::new(MAX_EXPIRED));
+        Self { open, expired, closed, count: AtomicU64::new(0), timeout }
     }
 
     /// Takes an answer from this client. Returns a refusal that came late, with the question it applies to.
-    pub(super) fn answered(&self, whose: &str, reply: RpcReply) -> Option<LateRefusal> {
+    pub(super) fn answered(&self, session: &str, reply: RpcReply) -> Option<LateRefusal> {
         let id = tradepost_document::json::from_str::<String>(reply.id.as_json()).ok()?;
         let mut open = self.lock();
         // Question ids are easy to guess; session names are not (see `Sessions`).
-        if open.get(&id).is_some_and(|question| question.whose == whose) {
+        if open.get(&id).is_some_and(|question| question.session == session) {
             let question = open.remove(&id)?;
             // The caller may have stopped waiting at this moment.
             let _ = question.answer.send(reply.outcome.map_err(|_| NoAnswer::Failed));
             return None;
         }
         drop(open);
-        self.refused_late(whose, &id, &reply.outcome.ok()?)
+        self.refused_late(session, &id, &reply.outcome.ok()?)
     }
 
-    fn refused_late(&self, whose: &str, id: &str, answer: &Value) -> Option<LateRefusal> {
-        let mut lapsed = self.lock_lapsed();
-        let question = lapsed.get(id).filter(|question| question.whose == whose)?;
+    fn refused_late(&self, session: &str, id: &str, answer: &Value) -> Option<LateRefusal> {
+        let mut expired = self.lock_expired();
+        let question = expired.get(id).filter(|question| question.session == session)?;
         // A client closes its form when it is told that the question expired: that is not the person's answer.
         if question.form.read(answer) != Some(FormAnswer::Declined) {
             return None;
@@ -121,30 +121,30 @@ impl Questions {
     }
 
     /// Remembers a form that was not answered in time.
-    fn lapse(&self, id: &str, whose: &str, form: &AgreementForm) {
-        let whose = whose.to_owned();
+    fn expire(&self, id: &str, session: &str, form: &AgreementForm) {
+        let session = session.to_owned();
         let form = form.clone();
-        let question = LapsedQuestion { whose, form, is_refused: false, refusal: None };
-        self.lock_lapsed().insert(id.to_owned(), question);
+        let question = ExpiredQuestion { session, form, is_refused: false, refusal: None };
+        self.lock_expired().insert(id.to_owned(), question);
     }
 
     /// Lets a late refusal of this form apply to the question that replaced it. Returns the refusal when it has
     /// already arrived.
     pub(super) fn await_refusal(&self, id: &str, refusal: LateRefusal) -> Option<LateRefusal> {
-        let mut lapsed = self.lock_lapsed();
-        let question = lapsed.get(id)?;
+        let mut expired = self.lock_expired();
+        let question = expired.get(id)?;
         question.refusal = Some(refusal);
         question.refusal.clone().filter(|_| question.is_refused)
     }
 
     /// Returns true when this call of a client waits for its person.
-    pub(super) fn is_open(&self, whose: &str, call: &str) -> bool {
-        self.lock().values().any(|question| question.whose == whose && question.call == call)
+    pub(super) fn is_open(&self, session: &str, call: &str) -> bool {
+        self.lock().values().any(|question| question.session == session && question.call == call)
     }
 
     /// Drops the questions of a call that this client has cancelled.
-    pub(super) fn cancelled(&self, whose: &str, call: &str) {
-        self.lock().retain(|_, question| question.whose != whose || question.call != call);
+    pub(super) fn cancelled(&self, session: &str, call: &str) {
+        self.lock().retain(|_, question| question.session != session || question.call != call);
     }
 
     /// Drops all questions; later ones fail at once.
@@ -155,16 +155,17 @@ impl Questions {
         open.clear();
     }
 
+    /// Opens a question and returns its id and the receiver of its answer.
     fn open(
         &self,
-        whose: &str,
+        session: &str,
         call: &str,
     ) -> Result<(String, oneshot::Receiver<Result<Value, NoAnswer>>), NoAnswer> {
         let mut open = self.lock();
         if self.closed.load(Ordering::Relaxed) {
             return Err(NoAnswer::Gone);
         }
-        let of_client = open.values().filter(|question| question.whose == whose).count();
+        let of_client = open.values().filter(|question| question.session == session).count();
         if of_client >= MAX_OPEN || open.len() >= MAX_OPEN_IN_ALL {
             return Err(NoAnswer::Busy);
         }
@@ -172,13 +173,13 @@ impl Questions {
         let (answer, answered) = oneshot::channel();
         open.insert(
             id.clone(),
-            OpenQuestion { whose: whose.to_owned(), call: call.to_owned(), answer },
+            OpenQuestion { session: session.to_owned(), call: call.to_owned(), answer },
         );
         Ok((id, answered))
     }
 
-    fn lock_lapsed(&self) -> MutexGuard<'_, BoundedCache<String, LapsedQuestion>> {
-        self.lapsed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_expired(&self) -> MutexGuard<'_, BoundedCache<String, ExpiredQuestion>> {
+        self.expired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, OpenQuestion>> {
@@ -190,7 +191,7 @@ impl Questions {
 pub(super) struct EventSender<'q> {
     pub(super) questions: &'q Questions,
     /// Session that the call belongs to.
-    pub(super) whose: String,
+    pub(super) session: String,
     /// Id of the call, as JSON.
     pub(super) call: String,
     /// Channel for messages that precede the answer of the call.
@@ -212,7 +213,7 @@ impl Drop for QuestionGuard<'_> {
 impl EventSender<'_> {
     /// Sends the form and waits for the client's report of the person's answer.
     pub(super) async fn ask(&self, form: &AgreementForm) -> AskedForm {
-        let (id, answered) = match self.questions.open(&self.whose, &self.call) {
+        let (id, answered) = match self.questions.open(&self.session, &self.call) {
             Ok(opened) => opened,
             Err(why) => return AskedForm { id: String::new(), outcome: Err(why) },
         };
@@ -221,11 +222,11 @@ impl EventSender<'_> {
         if self.out.send(form.request(&asked.id)).await.is_err() {
             return AskedForm { id: asked.id.clone(), outcome: Err(NoAnswer::Gone) };
         }
-        let outcome = match tokio::time::timeout(self.questions.patience, answered).await {
+        let outcome = match tokio::time::timeout(self.questions.timeout, answered).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(NoAnswer::Gone),
             Err(_) => {
-                self.questions.lapse(&asked.id, &self.whose, form);
+                self.questions.expire(&asked.id, &self.session, form);
                 // Tells the client to close the form.
                 let params = json!({"requestId": asked.id, "reason": "the time was up"});
                 let notice = json!({"jsonrpc": "2.0", "method": mcp::CANCELLED, "params": params});
@@ -277,17 +278,17 @@ mod tests {
     #[tokio::test]
     async fn who_says_nothing_more_is_not_asked() {
         let questions = Questions::new(Duration::from_secs(600));
-        let (out, mut said) = mpsc::channel(4);
-        let whose = String::new();
+        let (out, mut sent) = mpsc::channel(4);
+        let session = String::new();
         let call = "1".to_owned();
-        let line = EventSender { questions: &questions, whose, call, out };
+        let line = EventSender { questions: &questions, session, call, out };
         let form = AgreementForm { message: "m".to_owned(), title: "t" };
         let close = async {
-            said.recv().await.unwrap();
+            sent.recv().await.unwrap();
             questions.close();
         };
         assert_eq!(tokio::join!(line.ask(&form), close).0.outcome, Err(NoAnswer::Gone));
         assert_eq!(line.ask(&form).await.outcome, Err(NoAnswer::Gone));
-        assert!(said.try_recv().is_err(), "nothing is said to a client that is gone");
+        assert!(sent.try_recv().is_err(), "nothing is said to a client that is gone");
     }
 }

@@ -13,9 +13,9 @@ const ATTEMPTS: u32 = 3;
 pub(super) struct Retries(Recoverer<Machine>);
 
 impl Retries {
-    /// Creates the recovery; `patience` is the limit for calls without a deadline of their own.
-    pub(super) fn new(patience: Duration) -> Self {
-        let limits = RetryLimits { attempts: ATTEMPTS, elapsed: patience };
+    /// Creates the recovery; `timeout` is the limit for calls without a deadline of their own.
+    pub(super) fn new(timeout: Duration) -> Self {
+        let limits = RetryLimits { attempts: ATTEMPTS, elapsed: timeout };
         Self(Recoverer::new(Machine::new(random_ids()), limits, Sizes::default()))
     }
 

@@ -24,16 +24,16 @@ use super::{Bridge, BridgeOutcome, CallEnd, access};
 pub const PATH: &str = "/mcp";
 
 /// Maximum number of concurrent requests of one client; further ones are read when one is done.
-const AT_ONCE: usize = 64;
+const MAX_REQUESTS: usize = 64;
 
 /// Maximum number of messages to a client that wait to be written.
-const UNWRITTEN: usize = 16;
+const MAX_QUEUED_MESSAGES: usize = 16;
 
 /// Session name of the only client on standard input.
-const ONLY: &str = "";
+const STDIO_SESSION: &str = "";
 
 /// Method with which a client opens a session.
-const HELLO: &str = "initialize";
+const INITIALIZE: &str = "initialize";
 
 /// Message handler: the bridge, the list of its tools, and the open questions and sessions of its clients.
 pub(super) struct BridgeHandler {
@@ -51,12 +51,12 @@ impl BridgeHandler {
         Self { bridge, listing, questions, sessions }
     }
 
-    /// Answers a request with an HTTP status and JSON. `line` can ask the person while the call waits; messages that
+    /// Answers a request with an HTTP status and JSON. `client` can ask the person while the call waits; messages that
     /// precede the answer go to `out`.
     pub(super) async fn answer(
         &self,
         mut request: McpRequest,
-        line: Option<&EventSender<'_>>,
+        client: Option<&EventSender<'_>>,
         out: Option<&mpsc::Sender<String>>,
     ) -> (u16, String) {
         let introduction = || introduction(&self.bridge);
@@ -65,15 +65,17 @@ impl BridgeHandler {
             None if request.method == mcp::CALL => {
                 match ProgressNotifier::new(&request.params, out) {
                     Some(progress) => {
-                        let awaited = || match line {
-                            Some(line) if self.questions.is_open(&line.whose, &line.call) => {
+                        let awaited = || match client {
+                            Some(client)
+                                if self.questions.is_open(&client.session, &client.call) =>
+                            {
                                 "waiting for the person"
                             }
                             Some(_) | None => "waiting for dealers or sellers",
                         };
-                        progress.during(awaited, self.call(&mut request, line)).await
+                        progress.during(awaited, self.call(&mut request, client)).await
                     }
-                    None => self.call(&mut request, line).await,
+                    None => self.call(&mut request, client).await,
                 }
             }
             None => {
@@ -86,10 +88,11 @@ impl BridgeHandler {
         answered.map_or_else(|fail| (fail.status, fail.body(&request.id)), |body| (200, body))
     }
 
+    /// Calls the tool that a request names, and returns the JSON-RPC answer.
     async fn call(
         &self,
         request: &mut McpRequest,
-        line: Option<&EventSender<'_>>,
+        client: Option<&EventSender<'_>>,
     ) -> Result<String, McpError> {
         let invalid = |message: String| McpError::new(A2aCode::InvalidParams, message);
         let Ok(tool) = request.tool(|_| true).map(str::to_owned) else {
@@ -97,12 +100,12 @@ impl BridgeHandler {
             return Err(invalid(message.to_owned()));
         };
         let arguments = Value::Object(request.take_arguments());
-        let person = match (request.lifecycle, line) {
+        let person = match (request.lifecycle, client) {
             (Lifecycle::Stateless, _) if can_be_asked(request) => {
                 let (state, answer) = mcp::state_and_answer(&request.params);
                 Person::Returns { state, answer }
             }
-            (Lifecycle::Handshake, Some(line)) => Person::Asked(line),
+            (Lifecycle::Handshake, Some(client)) => Person::Asked(client),
             (Lifecycle::Stateless, _) | (Lifecycle::Handshake, None) => Person::ByModel,
         };
         let outcome = match self.bridge.call_for(person, &tool, &arguments).await {
@@ -124,24 +127,24 @@ impl BridgeHandler {
     }
 
     /// Takes a client's report of its person's answer.
-    pub(super) fn replied(&self, whose: &str, reply: ClientReply) {
-        if let Some(refusal) = self.questions.answered(whose, reply) {
+    pub(super) fn replied(&self, session: &str, reply: ClientReply) {
+        if let Some(refusal) = self.questions.answered(session, reply) {
             self.bridge.refuse_late(&refusal);
         }
     }
 
     /// Takes a notification; only the cancellation of a call has an effect.
-    pub(super) fn notified(&self, whose: &str, message: &RpcMessage) {
+    pub(super) fn notified(&self, session: &str, message: &RpcMessage) {
         let params = message.params.as_ref().filter(|_| message.method == mcp::CANCELLED);
         if let Some(call) = params.and_then(|params| params.get("requestId")) {
-            self.questions.cancelled(whose, &call.to_string());
+            self.questions.cancelled(session, &call.to_string());
         }
     }
 }
 
 /// Returns true when the request shows that its client can show a form.
 pub(super) fn can_be_asked(request: &McpRequest) -> bool {
-    let says = request.lifecycle == Lifecycle::Stateless || request.method == HELLO;
+    let says = request.lifecycle == Lifecycle::Stateless || request.method == INITIALIZE;
     says && mcp::can_be_asked(request.lifecycle, &request.params)
 }
 
@@ -175,7 +178,7 @@ pub async fn converse(
     mut output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
     let handler = &BridgeHandler::new(bridge);
-    let (out, mut said) = mpsc::channel(UNWRITTEN);
+    let (out, mut outgoing) = mpsc::channel(MAX_QUEUED_MESSAGES);
     let mut client = BridgeClient { handler, out, can_be_asked: false };
     let mut lines = BufReader::new(input).split(b'\n');
     let mut answers = FuturesUnordered::new();
@@ -185,14 +188,14 @@ pub async fn converse(
         tokio::select! {
             // Messages that are ready are written before more is read.
             biased;
-            Some(line) = said.recv() => written.push(line),
+            Some(line) = outgoing.recv() => written.push(line),
             Some(answer) = answers.next(), if !answers.is_empty() => {
                 // Messages sent during a call precede its answer.
-                written.extend(std::iter::from_fn(|| said.try_recv().ok()));
+                written.extend(std::iter::from_fn(|| outgoing.try_recv().ok()));
                 written.push(answer);
             }
-            line = lines.next_segment(), if is_open && answers.len() < AT_ONCE => match line? {
-                Some(line) => match client.hear(&line) {
+            line = lines.next_segment(), if is_open && answers.len() < MAX_REQUESTS => match line? {
+                Some(line) => match client.read_line(&line) {
                     LineOutcome::Request(request, line) => {
                         let out = client.out.clone();
                         answers.push(async move {
@@ -236,11 +239,11 @@ enum LineOutcome<'h> {
 
 impl<'h> BridgeClient<'h> {
     /// Reads a line. Input that is not JSON is ignored, as all official servers do.
-    fn hear(&mut self, line: &[u8]) -> LineOutcome<'h> {
+    fn read_line(&mut self, line: &[u8]) -> LineOutcome<'h> {
         let message = match jsonrpc::read_incoming(line) {
             Ok(RpcIncoming::Message(message)) => message,
             Ok(RpcIncoming::Reply(reply)) => {
-                self.handler.replied(ONLY, reply);
+                self.handler.replied(STDIO_SESSION, reply);
                 return LineOutcome::Nothing;
             }
             Err(reject) if reject.id.is_null() => return LineOutcome::Nothing,
@@ -249,7 +252,7 @@ impl<'h> BridgeClient<'h> {
             }
         };
         if message.id.is_none() {
-            self.handler.notified(ONLY, &message);
+            self.handler.notified(STDIO_SESSION, &message);
         }
         let request = match mcp::request(message, |_| None) {
             Ok(Some(request)) => request,
@@ -258,12 +261,12 @@ impl<'h> BridgeClient<'h> {
         };
         let lifecycle = Lifecycle::without_headers(&request.params);
         let request = McpRequest { lifecycle, ..request };
-        if request.method == HELLO {
+        if request.method == INITIALIZE {
             self.can_be_asked = can_be_asked(&request);
         }
         let line = self.can_be_asked.then(|| EventSender {
             questions: &self.handler.questions,
-            whose: ONLY.to_owned(),
+            session: STDIO_SESSION.to_owned(),
             call: request.id.as_json().to_owned(),
             out: self.out.clone(),
         });

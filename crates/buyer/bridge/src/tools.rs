@@ -40,12 +40,12 @@ pub(super) async fn perform(
     arguments: &Value,
     person: Person<'_>,
 ) -> Result<CallEnd, BridgeError> {
-    let said = match skill {
+    let outcome = match skill {
         Skill::DealerInformation => bridge.information(list, arguments).await,
         Skill::InventoryFacets => bridge.facets(list, arguments).await,
         Skill::InventorySearch => bridge.search(list, arguments).await,
         Skill::InventoryVehicle => bridge.vehicle(list, arguments).await,
         Skill::LeadSubmit => return bridge.submit(list, arguments, person).await,
     };
-    said.map(CallEnd::Said)
+    outcome.map(CallEnd::Said)
 }

@@ -55,8 +55,8 @@ pub struct AdcpClient {
     token: Option<SentToken>,
     signer: Option<Arc<RequestSigner>>,
     checks: bool,
-    heeds: bool,
-    mends_rows: bool,
+    checks_authorization: bool,
+    retries_rows: bool,
     card: Option<CardReader>,
     ids: Arc<Mutex<fastrand::Rng>>,
     authorizations: Arc<authorization::KnownAccounts>,
@@ -186,8 +186,8 @@ impl AdcpClient {
             token: None,
             signer: None,
             checks: true,
-            heeds: false,
-            mends_rows: true,
+            checks_authorization: false,
+            retries_rows: true,
             card: None,
             ids: Arc::new(Mutex::new(ids)),
             authorizations: Arc::default(),
@@ -204,12 +204,12 @@ impl AdcpClient {
     /// header.
     pub fn with_token(self, token: impl Into<BearerToken>) -> Result<Self, CallFailure> {
         let token = SentToken::new(token, &self.endpoint, &self.source)?;
-        Ok(Self { token: Some(token), ..self.forgetting_caller() })
+        Ok(Self { token: Some(token), ..self.without_caller_state() })
     }
 
     /// Returns the client without the state that belongs to one caller: session, account authorizations,
     /// idempotency promise.
-    fn forgetting_caller(mut self) -> Self {
+    fn without_caller_state(mut self) -> Self {
         if let SellerTransport::Mcp(session) = &mut self.seller_transport {
             *session = Arc::new(session.restarted());
         }
@@ -230,7 +230,7 @@ impl AdcpClient {
     /// [`Self::with_token`] does, because a signature names the caller, too.
     #[must_use]
     pub fn signing(self, signer: RequestSigner) -> Self {
-        Self { signer: Some(Arc::new(signer)), ..self.forgetting_caller() }
+        Self { signer: Some(Arc::new(signer)), ..self.without_caller_state() }
     }
 
     /// Sends arguments that do not follow the published rules: for sellers of other releases.
@@ -244,14 +244,14 @@ impl AdcpClient {
     /// task that the seller does not permit is not sent.
     #[must_use]
     pub fn heeding(mut self) -> Self {
-        self.heeds = true;
+        self.checks_authorization = true;
         self
     }
 
     /// Makes [`Self::call_with_recovery`] leave failed rows to the caller and send only the given request.
     #[must_use]
     pub fn without_rows(mut self) -> Self {
-        self.mends_rows = false;
+        self.retries_rows = false;
         self
     }
 

@@ -221,8 +221,8 @@ impl AgentClient {
     ///
     /// # Errors
     /// The failure, by how far the request got. A task that failed is an answer.
-    pub async fn send(&self, said: &Outgoing) -> Result<AgentReply, CallFailure> {
-        let params = self.sending(said, &uuid(&self.ids));
+    pub async fn send(&self, outgoing: &Outgoing) -> Result<AgentReply, CallFailure> {
+        let params = self.sending(outgoing, &uuid(&self.ids));
         self.one(Method::Send, params, AgentReply::read).await
     }
 
@@ -247,8 +247,12 @@ impl AgentClient {
     ///
     /// # Errors
     /// As [`Self::send`].
-    pub async fn listen(&self, said: &Outgoing, time: Duration) -> Result<Listening, CallFailure> {
-        let params = self.sending(said, &uuid(&self.ids));
+    pub async fn listen(
+        &self,
+        outgoing: &Outgoing,
+        time: Duration,
+    ) -> Result<Listening, CallFailure> {
+        let params = self.sending(outgoing, &uuid(&self.ids));
         let (first, stream) = self.open(Method::Stream, params, time).await?;
         Ok(Listening { first: Some(first), stream })
     }
@@ -263,13 +267,13 @@ impl AgentClient {
     }
 
     /// Builds the parameters that send a message with this id.
-    fn sending(&self, said: &Outgoing, message_id: &str) -> Map {
+    fn sending(&self, outgoing: &Outgoing, message_id: &str) -> Map {
         let about = MessageContext {
-            context_id: said.context_id.as_deref(),
-            task_id: said.task_id.as_deref(),
+            context_id: outgoing.context_id.as_deref(),
+            task_id: outgoing.task_id.as_deref(),
         };
-        let message = self.binding.message(message_id, said.parts.clone(), about);
-        let webhook = said.webhook.clone().map(|webhook| (self.binding.webhook(), webhook));
+        let message = self.binding.message(message_id, outgoing.parts.clone(), about);
+        let webhook = outgoing.webhook.clone().map(|webhook| (self.binding.webhook(), webhook));
         let configuration = [self.binding.at_once()].into_iter().chain(webhook);
         let configuration: Map =
             configuration.map(|(name, value)| (name.to_owned(), value)).collect();

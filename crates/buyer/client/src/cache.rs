@@ -102,35 +102,35 @@ impl CardCache {
     ) -> Result<CachedCard, CallFailure> {
         let url = card_url(address)?;
         let now = (self.clock)();
-        let kept = self.lock().get(url.as_str()).cloned();
-        let Some(kept) = kept else {
+        let cached = self.lock().get(url.as_str()).cloned();
+        let Some(cached) = cached else {
             return self.fetch(transport, url).await;
         };
-        let found = |how| CachedCard { discovered: kept.discovered.clone(), how };
-        let usable = match kept.terms.at(now, self.bounds.patience) {
+        let found = |how| CachedCard { discovered: cached.discovered.clone(), how };
+        let usable = match cached.terms.at(now, self.bounds.patience) {
             CacheUse::Fresh => return Ok(found(CardSource::Kept)),
             CacheUse::Check { usable } => usable,
         };
-        let asked = now;
-        let (etag, changed) = kept.terms.validators();
+        let requested_at = now;
+        let (etag, changed) = cached.terms.validators();
         let is_conditional = etag.is_some() || changed.is_some();
-        let taken = match transport.get_unless(&url, etag, changed).await {
+        let fetched = match transport.get_unless(&url, etag, changed).await {
             // Only a conditional request can be confirmed; any other 304 is no card.
             Ok(response) if response.status == 304 && is_conditional => {
                 // The tag in the answer is that of another card.
-                if !kept.terms.is_confirmed_by(&response.headers) {
+                if !cached.terms.is_confirmed_by(&response.headers) {
                     return self.fetch(transport, url).await;
                 }
-                let terms = kept.terms.renewed(&response.headers, asked, (self.clock)());
-                let mut discovered = kept.discovered.clone();
+                let terms = cached.terms.renewed(&response.headers, requested_at, (self.clock)());
+                let mut discovered = cached.discovered.clone();
                 discovered.etag = terms.validators().0.map(str::to_owned);
-                self.keep(&url, &discovered, terms);
+                self.store(&url, &discovered, terms);
                 return Ok(CachedCard { discovered, how: CardSource::Confirmed });
             }
-            Ok(response) => self.take(url.clone(), response, asked),
+            Ok(response) => self.store_response(url.clone(), response, requested_at),
             Err(failure) => Err(failure),
         };
-        taken.or_else(|failure| {
+        fetched.or_else(|failure| {
             let is_stale_better = usable && is_transient(&failure);
             if is_stale_better {
                 Ok(found(CardSource::Stale(Box::new(failure))))
@@ -159,24 +159,25 @@ impl CardCache {
         self.lock().is_empty()
     }
 
+    /// Fetches the card without a condition.
     async fn fetch(&self, transport: &HttpTransport, url: Url) -> Result<CachedCard, CallFailure> {
-        let asked = (self.clock)();
+        let requested_at = (self.clock)();
         let response = transport.get(&url, None).await?;
-        self.take(url, response, asked)
+        self.store_response(url, response, requested_at)
     }
 
     /// Reads an answer and caches the card in it if that is permitted. A broken answer leaves the cached
     /// card; a refusal that is not transient removes it.
-    fn take(
+    fn store_response(
         &self,
         url: Url,
         response: Response,
-        asked: Timestamp,
+        requested_at: Timestamp,
     ) -> Result<CachedCard, CallFailure> {
-        let terms = CacheTerms::read(&response.headers, asked, (self.clock)());
+        let terms = CacheTerms::read(&response.headers, requested_at, (self.clock)());
         match read(url.clone(), response) {
             Ok(discovered) => {
-                self.keep(&url, &discovered, terms);
+                self.store(&url, &discovered, terms);
                 Ok(CachedCard { discovered, how: CardSource::Fetched })
             }
             Err(failure) => {
@@ -188,7 +189,8 @@ impl CardCache {
         }
     }
 
-    fn keep(&self, url: &Url, discovered: &Discovered, terms: CacheTerms) {
+    /// Caches a card, or removes the earlier one when caching is not permitted.
+    fn store(&self, url: &Url, discovered: &Discovered, terms: CacheTerms) {
         let mut cards = self.lock();
         if !terms.may_be_kept() {
             // The seller no longer permits caching, so the earlier card is removed, too.

@@ -4,7 +4,7 @@ use reqwest::Url;
 use tradepost_a2a::card::DIRECTORY_PATH;
 use tradepost_document::json::{MAX_DEPTH, ReadLimits, Value, document};
 
-use crate::discover::{based, led_to};
+use crate::discover::{based, check_link};
 use crate::failure::{CallFailure, Defect};
 use crate::text::decoded;
 use crate::transport::{HttpTransport, Response};
@@ -90,8 +90,8 @@ fn entries(url: &Url, value: &Value) -> Result<(Vec<DirectoryEntry>, usize), &'s
     for item in items {
         let href = item.get("href").and_then(Value::as_str).unwrap_or_default();
         // Links may lead to other kinds of descriptions than cards.
-        let led = url.join(href).ok().and_then(|to| led_to(url, to.as_str()).ok());
-        match led.filter(|_| found.len() < MOST && !href.is_empty()) {
+        let link = url.join(href).ok().and_then(|to| check_link(url, to.as_str()).ok());
+        match link.filter(|_| found.len() < MOST && !href.is_empty()) {
             Some(to) => {
                 // A repeated address is neither another agent nor a link that was left out.
                 if seen.insert(to.clone()) {

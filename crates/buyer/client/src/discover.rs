@@ -117,10 +117,10 @@ pub(crate) fn based(address: &str) -> Result<Url, CallFailure> {
 /// # Errors
 /// When the address cannot be used.
 pub fn endpoint(card: &Url, interface: &SellerInterface) -> Result<Url, CallFailure> {
-    let checked = led_to(card, &interface.url).map_err(|led| match led {
-        Astray::Unusable(why) => why,
-        Astray::Plain => "is not https although the card is",
-        Astray::Private => "is in a private network although the card is not",
+    let checked = check_link(card, &interface.url).map_err(|unsafe_link| match unsafe_link {
+        UnsafeLink::Unusable(why) => why,
+        UnsafeLink::Plain => "is not https although the card is",
+        UnsafeLink::Private => "is in a private network although the card is not",
     });
     checked.map_err(|why| {
         CallFailure::Unsent(Unsent::Address(BadAddress {
@@ -132,7 +132,7 @@ pub fn endpoint(card: &Url, interface: &SellerInterface) -> Result<Url, CallFail
 }
 
 /// Reason why an address in a document may not be followed.
-pub(crate) enum Astray {
+pub(crate) enum UnsafeLink {
     /// The address cannot be used.
     Unusable(&'static str),
     /// The address leads from TLS to clear text.
@@ -142,12 +142,12 @@ pub(crate) enum Astray {
 }
 
 /// Checks an address that the document at `from` names.
-pub(crate) fn led_to(from: &Url, to: &str) -> Result<Url, Astray> {
-    let url = usable(to).map_err(Astray::Unusable)?;
+pub(crate) fn check_link(from: &Url, to: &str) -> Result<Url, UnsafeLink> {
+    let url = usable(to).map_err(UnsafeLink::Unusable)?;
     if from.scheme() == "https" && url.scheme() != "https" {
-        Err(Astray::Plain)
+        Err(UnsafeLink::Plain)
     } else if is_local(&url) && !is_local(from) {
-        Err(Astray::Private)
+        Err(UnsafeLink::Private)
     } else {
         Ok(url)
     }

@@ -126,41 +126,42 @@ pub fn router(path: &str, receiver: Arc<Receiver>) -> Router {
 
 async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
     let metrics = &receiver.metrics;
-    let no = match receiver.take(request).await {
+    let rejection = match receiver.accept(request).await {
         Ok(response) => return response,
-        Err(no) => no,
+        Err(rejection) => rejection,
     };
-    if let Some(code) = no.code() {
+    if let Some(code) = rejection.code() {
         (receiver.refused)(&code);
     }
-    let (outcome, count) = match &no {
-        NotTaken::Denied(DeliveryDenied::Unproven | DeliveryDenied::Signature(_)) => {
+    let (outcome, count) = match &rejection {
+        RejectedDelivery::Denied(DeliveryDenied::Unproven | DeliveryDenied::Signature(_)) => {
             (StatusCode::UNAUTHORIZED, &metrics.unauthentic)
         }
-        NotTaken::Denied(DeliveryDenied::Later(_)) => {
+        RejectedDelivery::Denied(DeliveryDenied::Later(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept)
         }
-        NotTaken::Slow => (StatusCode::REQUEST_TIMEOUT, &metrics.unreadable),
-        NotTaken::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, &metrics.unreadable),
-        NotTaken::Broken => (StatusCode::BAD_REQUEST, &metrics.unreadable),
-        NotTaken::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &metrics.unreadable),
+        RejectedDelivery::Slow => (StatusCode::REQUEST_TIMEOUT, &metrics.unreadable),
+        RejectedDelivery::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, &metrics.unreadable),
+        RejectedDelivery::Broken => (StatusCode::BAD_REQUEST, &metrics.unreadable),
+        RejectedDelivery::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &metrics.unreadable),
         // The sender must not retry a signed body that can be read in two ways, as with a wrong signature.
-        NotTaken::Unreadable(NoDelivery::Ambiguous) => {
+        RejectedDelivery::Unreadable(NoDelivery::Ambiguous) => {
             (StatusCode::UNAUTHORIZED, &metrics.unreadable)
         }
-        NotTaken::Unreadable(_) => (StatusCode::BAD_REQUEST, &metrics.unreadable),
-        NotTaken::Conflict => (StatusCode::CONFLICT, &metrics.conflicts),
-        NotTaken::Unkept => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
+        RejectedDelivery::Unreadable(_) => (StatusCode::BAD_REQUEST, &metrics.unreadable),
+        RejectedDelivery::Conflict => (StatusCode::CONFLICT, &metrics.conflicts),
+        RejectedDelivery::Unkept => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
     };
     count.add();
-    let mut response = if let NotTaken::Unreadable(NoDelivery::Webhook(webhook)) = &no {
-        let problems = webhook.problems.listed();
-        with_body(outcome, &json!({"code": webhook.code(), "problems": problems}))
-    } else {
-        status(outcome)
-    };
+    let mut response =
+        if let RejectedDelivery::Unreadable(NoDelivery::Webhook(webhook)) = &rejection {
+            let problems = webhook.problems.listed();
+            with_body(outcome, &json!({"code": webhook.code(), "problems": problems}))
+        } else {
+            status(outcome)
+        };
     if outcome == StatusCode::UNAUTHORIZED {
-        let challenge = no.code().map(|code| format!("Signature error=\"{code}\""));
+        let challenge = rejection.code().map(|code| format!("Signature error=\"{code}\""));
         let challenge = challenge.and_then(|text| HeaderValue::from_str(&text).ok());
         let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
         response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
@@ -169,7 +170,7 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
 }
 
 /// Reason why a delivery is not accepted.
-enum NotTaken {
+enum RejectedDelivery {
     Denied(DeliveryDenied),
     Slow,
     TooLarge,
@@ -181,7 +182,7 @@ enum NotTaken {
     Unkept,
 }
 
-impl NotTaken {
+impl RejectedDelivery {
     /// Returns AdCP's code for the reason, if there is one.
     fn code(&self) -> Option<String> {
         match self {
@@ -202,22 +203,24 @@ impl NotTaken {
 }
 
 impl Receiver {
-    async fn take(&self, request: Request) -> Result<Response, NotTaken> {
+    /// Checks a delivery and stores it. Returns the answer to its sender, or the reason for refusing it.
+    async fn accept(&self, request: Request) -> Result<Response, RejectedDelivery> {
         let (parts, body) = request.into_parts();
         // Checked before the body is read.
         if !self.authenticity.may_send(&parts.headers) {
-            return Err(NotTaken::Denied(DeliveryDenied::Unproven));
+            return Err(RejectedDelivery::Denied(DeliveryDenied::Unproven));
         }
         if !is_delivery(&parts.headers) {
-            return Err(NotTaken::MediaType);
+            return Err(RejectedDelivery::MediaType);
         }
         let body = Limited::new(body, self.max_body).collect();
-        let body = tokio::time::timeout(self.patience, body).await.map_err(|_| NotTaken::Slow)?;
+        let body =
+            tokio::time::timeout(self.patience, body).await.map_err(|_| RejectedDelivery::Slow)?;
         let body = match body {
             Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(NotTaken::TooLarge),
-            Err(error) if is_timeout(&*error) => return Err(NotTaken::Slow),
-            Err(_) => return Err(NotTaken::Broken),
+            Err(error) if error.is::<LengthLimitError>() => return Err(RejectedDelivery::TooLarge),
+            Err(error) if is_timeout(&*error) => return Err(RejectedDelivery::Slow),
+            Err(_) => return Err(RejectedDelivery::Broken),
         };
         let now = (self.now)();
         let envelope = DeliveryEnvelope {
@@ -226,19 +229,21 @@ impl Receiver {
             headers: &parts.headers,
             body: &body,
         };
-        let pass = self.authenticity.check(&envelope, now).await.map_err(NotTaken::Denied)?;
-        let delivery =
-            match ReceivedDelivery::read(&body, &pass.sender, now).map_err(NotTaken::Unreadable)? {
-                ReceivedDelivery::Delivery(delivery) => delivery,
-                ReceivedDelivery::Challenge(challenge) => {
-                    return Ok(with_body(StatusCode::OK, &json!({"challenge": challenge})));
-                }
-            };
+        let pass =
+            self.authenticity.check(&envelope, now).await.map_err(RejectedDelivery::Denied)?;
+        let delivery = match ReceivedDelivery::read(&body, &pass.sender, now)
+            .map_err(RejectedDelivery::Unreadable)?
+        {
+            ReceivedDelivery::Delivery(delivery) => delivery,
+            ReceivedDelivery::Challenge(challenge) => {
+                return Ok(with_body(StatusCode::OK, &json!({"challenge": challenge})));
+            }
+        };
         let put = within(&self.inbox, move |inbox| inbox.put(&delivery)).await;
         let put = put.map_err(|_| {
             // A sender without an answer sends the delivery again, perhaps with the same signature.
             self.authenticity.release(&pass);
-            NotTaken::Unkept
+            RejectedDelivery::Unkept
         })?;
         match put {
             Put::New => {
@@ -246,7 +251,7 @@ impl Receiver {
                 self.metrics.kept.add();
             }
             Put::Duplicate => self.metrics.duplicates.add(),
-            Put::Conflict => return Err(NotTaken::Conflict),
+            Put::Conflict => return Err(RejectedDelivery::Conflict),
         }
         Ok(status(StatusCode::OK))
     }

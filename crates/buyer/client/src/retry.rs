@@ -268,7 +268,7 @@ impl<W: RetryClock> Recoverer<W> {
                 Ok(answer) => {
                     let key = key_of(sender);
                     let reread_authorization = scope_was_missing;
-                    doubt.settle(key.as_deref());
+                    doubt.resolve(key.as_deref());
                     return Ok(Recovered { answer, spent, reread_authorization, key, doubt });
                 }
                 Err(failure) => failure,
@@ -278,7 +278,7 @@ impl<W: RetryClock> Recoverer<W> {
                 doubt.cast(sender.key());
             }
             let now = self.clock.now();
-            let outage = self.sellers.note(seller, &failure, now);
+            let outage = self.sellers.record_failure(seller, &failure, now);
             let budget = RetryBudget {
                 attempts: limits.attempts.saturating_sub(spent.attempts),
                 time: left(begun).saturating_sub(LEAST),
@@ -308,10 +308,10 @@ impl<W: RetryClock> Recoverer<W> {
                 let advice = advise(&attempt, &failure, &RetryBudget { tokens: 0, ..budget });
                 return gave_up(failure, advice, spent, doubt, false);
             }
-            scope_was_missing |= is_scope(&failure);
+            scope_was_missing |= is_scope_refusal(&failure);
             if !wait.is_zero() {
                 let before = self.clock.now();
-                self.clock.resting(wait);
+                self.clock.waiting(wait);
                 let stopped = self.sleep(wait).await;
                 spent.waited += self.clock.now().saturating_sub(before);
                 if stopped {
@@ -320,12 +320,12 @@ impl<W: RetryClock> Recoverer<W> {
             }
             key = next;
             // A request that was not sent, or went to an address without an agent, cannot have an effect twice.
-            let came_to_nobody = matches!(failure, CallFailure::Unsent(_))
+            let was_not_processed = matches!(failure, CallFailure::Unsent(_))
                 || matches!(
                     advice,
                     RecoveryAdvice::Retry(Retry { first: CredentialStep::ReadCard, .. })
                 );
-            let may_be_known = doubt.in_doubt() || !came_to_nobody;
+            let may_be_known = doubt.in_doubt() || !was_not_processed;
             if key == RequestKey::Same && attempt.effect == ResendEffect::Keyed && may_be_known {
                 let age = self.clock.now().saturating_sub(since);
                 match self.within(left(begun), sender.may_repeat(age)).await {
@@ -370,7 +370,7 @@ impl<W: RetryClock> Recoverer<W> {
     }
 
     /// Takes one of a seller's tokens and waits. Returns true when there was no token, or the program was stopped.
-    pub(crate) async fn rest(&self, seller: &str, wait: RetryWait) -> bool {
+    pub(crate) async fn take_token_and_wait(&self, seller: &str, wait: RetryWait) -> bool {
         if !self.sellers.take(seller, self.clock.now()) {
             return true;
         }
@@ -378,7 +378,7 @@ impl<W: RetryClock> Recoverer<W> {
         if wait.is_zero() {
             return false;
         }
-        self.clock.resting(wait);
+        self.clock.waiting(wait);
         self.sleep(wait).await
     }
 
@@ -434,7 +434,7 @@ impl<W: RetryClock> Recoverer<W> {
                 if spent || !sender.correct(fix, failure).await {
                     return None;
                 }
-                note(&mut attempt.tried, fix);
+                record_fix(&mut attempt.tried, fix);
                 if fix.change == RequestChange::DropContext {
                     attempt.had_context = false;
                 }
@@ -445,7 +445,8 @@ impl<W: RetryClock> Recoverer<W> {
     }
 }
 
-fn note(tried: &mut Tried, fix: &Fix) {
+/// Records a correction, so that it is not advised again.
+fn record_fix(tried: &mut Tried, fix: &Fix) {
     match fix.change {
         RequestChange::DropContext => tried.context = true,
         RequestChange::Billing(_) => tried.billing = true,
@@ -467,7 +468,7 @@ fn key_of(sender: &impl IntentSender) -> Option<String> {
     sender.key().map(ToOwned::to_owned)
 }
 
-fn is_scope(failure: &CallFailure) -> bool {
+fn is_scope_refusal(failure: &CallFailure) -> bool {
     use tradepost_adcp::error::RecoveryRule;
     failure.adcp().is_some_and(|error| error.rule() == RecoveryRule::Scope)
 }

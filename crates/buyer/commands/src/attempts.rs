@@ -26,7 +26,7 @@ pub(super) fn recoverer(
     overall: Option<Duration>,
     output: Output,
     log: Option<Log>,
-) -> Result<Recoverer<Spoken>, CommandFailure> {
+) -> Result<Recoverer<PrintingClock>, CommandFailure> {
     let limits = match overall {
         Some(elapsed) => RetryLimits { elapsed, ..RetryLimits::default() },
         // Without --retry the first failure ends it, however long the answer took.
@@ -39,7 +39,7 @@ pub(super) fn recoverer(
         asked.send_replace(true);
     });
     let machine = Machine::new(random_ids());
-    let clock = Spoken { machine, stopped, output, log };
+    let clock = PrintingClock { machine, stopped, output, log };
     Ok(Recoverer::new(clock, limits, Sizes::default()))
 }
 
@@ -69,14 +69,14 @@ pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> CommandFailure {
 }
 
 /// Clock and timer of the retry loop, which also print pauses before a retry.
-pub(super) struct Spoken {
+pub(super) struct PrintingClock {
     machine: Machine,
     stopped: watch::Receiver<bool>,
     output: Output,
     log: Option<Log>,
 }
 
-impl RetryClock for Spoken {
+impl RetryClock for PrintingClock {
     fn now(&self) -> Duration {
         self.machine.now()
     }
@@ -91,7 +91,7 @@ impl RetryClock for Spoken {
         }
     }
 
-    fn resting(&self, time: Duration) {
+    fn waiting(&self, time: Duration) {
         self.output.talk(format!("retrying in {:.1} s", time.as_secs_f64()));
     }
 

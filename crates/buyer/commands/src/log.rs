@@ -19,7 +19,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer, reload};
 
 /// Maximum number of queued lines.
-const QUEUE: usize = 4_096;
+const MAX_QUEUED_LINES: usize = 4_096;
 
 /// Maximum time for the last lines when the process ends.
 const LAST_LINES: Duration = Duration::from_secs(1);
@@ -27,12 +27,13 @@ const LAST_LINES: Duration = Duration::from_secs(1);
 /// Number of attempts within that time to queue the end marker.
 const TRIES: u32 = 100;
 
-type Mistake = Box<dyn Error + Send + Sync>;
+/// Error of any type.
+type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Running log. When it is dropped, the queued lines are written if there is a reader.
 pub struct Log {
     queue: LogQueue,
-    refilter: Box<dyn Fn(Targets) -> Result<(), Mistake> + Send + Sync>,
+    set_filter: Box<dyn Fn(Targets) -> Result<(), BoxError> + Send + Sync>,
 }
 
 impl fmt::Debug for Log {
@@ -46,27 +47,27 @@ impl Log {
     ///
     /// # Errors
     /// Fails when the filter cannot be read, there is a log already, or no thread can be started.
-    pub fn start(filter: &str, as_json: bool) -> Result<Self, Mistake> {
+    pub fn start(filter: &str, as_json: bool) -> Result<Self, BoxError> {
         let (filter, handle) = reload::Layer::new(filter.parse::<Targets>()?);
         let queue = LogQueue::start(io::stderr(), as_json)?;
         let lines = queue.clone();
         let form = form(as_json, move || lines.clone());
         tracing_subscriber::registry().with(filter).with(form).try_init()?;
-        let refilter = Box::new(move |filter| Ok(handle.reload(filter)?));
+        let set_filter = Box::new(move |filter| Ok(handle.reload(filter)?));
         // A panic's message may quote what a caller sent, so only its location is logged.
         std::panic::set_hook(Box::new(|panic| {
             let place = panic.location().map(ToString::to_string).unwrap_or_default();
             tracing::error!(place, "panicked");
         }));
-        Ok(Self { queue, refilter })
+        Ok(Self { queue, set_filter })
     }
 
     /// Applies another filter.
     ///
     /// # Errors
     /// Fails when the filter cannot be read; then nothing changes.
-    pub fn filter(&self, filter: &str) -> Result<(), Mistake> {
-        (self.refilter)(filter.parse()?)
+    pub fn filter(&self, filter: &str) -> Result<(), BoxError> {
+        (self.set_filter)(filter.parse()?)
     }
 }
 
@@ -118,7 +119,7 @@ struct LogQueue {
 
 impl LogQueue {
     fn start(out: impl Write + Send + 'static, json: bool) -> io::Result<Self> {
-        let (entries, waiting) = sync_channel(QUEUE);
+        let (entries, waiting) = sync_channel(MAX_QUEUED_LINES);
         let dropped = Arc::new(AtomicU64::new(0));
         let mut writer = LogThread { out, dropped: Arc::clone(&dropped), json };
         std::thread::Builder::new().name("log".to_owned()).spawn(move || writer.run(&waiting))?;
@@ -148,15 +149,16 @@ struct LogThread<W> {
 }
 
 impl<W: Write> LogThread<W> {
+    /// Writes lines until every sender is dropped, and reports dropped lines when the queue is empty.
     fn run(&mut self, entries: &Receiver<LogLine>) {
-        let mut since_look = 0;
+        let mut lines_since_report = 0;
         loop {
             let entry = match entries.try_recv() {
                 Ok(entry) => entry,
-                Err(TryRecvError::Disconnected) => return self.tell_dropped(),
+                Err(TryRecvError::Disconnected) => return self.report_dropped(),
                 Err(TryRecvError::Empty) => {
-                    self.tell_dropped();
-                    since_look = 0;
+                    self.report_dropped();
+                    lines_since_report = 0;
                     let Ok(entry) = entries.recv() else { return };
                     entry
                 }
@@ -166,32 +168,32 @@ impl<W: Write> LogThread<W> {
                     if self.out.write_all(&line).is_err() {
                         self.dropped.fetch_add(1, Ordering::Relaxed);
                     }
-                    since_look += 1;
+                    lines_since_report += 1;
                 }
                 LogLine::End(done) => {
-                    self.tell_dropped();
+                    self.report_dropped();
                     let _ = done.send(());
                 }
             }
             // During a flood the queue is never empty.
-            if since_look == QUEUE {
-                self.tell_dropped();
-                since_look = 0;
+            if lines_since_report == MAX_QUEUED_LINES {
+                self.report_dropped();
+                lines_since_report = 0;
             }
         }
     }
 
     /// Reports the number of dropped lines, if there are any.
-    fn tell_dropped(&mut self) {
+    fn report_dropped(&mut self) {
         let lines = self.dropped.swap(0, Ordering::Relaxed);
-        if lines > 0 && self.out.write_all(&line_about(lines, self.json)).is_err() {
+        if lines > 0 && self.out.write_all(&dropped_lines_report(lines, self.json)).is_err() {
             self.dropped.fetch_add(lines, Ordering::Relaxed);
         }
     }
 }
 
 /// Returns a line with the number of dropped ones, in the format of the others.
-fn line_about(lines: u64, json: bool) -> Vec<u8> {
+fn dropped_lines_report(lines: u64, json: bool) -> Vec<u8> {
     let (entries, written) = sync_channel(1);
     let queue = LogQueue { entries, dropped: Arc::default() };
     let log = tracing_subscriber::registry().with(form(json, move || queue.clone()));
@@ -213,7 +215,7 @@ mod tests {
 
     /// Reader that blocks until it is released, and that may be closed.
     struct Reader {
-        go: Receiver<()>,
+        gate: Receiver<()>,
         closed: Arc<AtomicBool>,
         written: mpsc::Sender<String>,
     }
@@ -221,7 +223,7 @@ mod tests {
     impl Write for Reader {
         fn write(&mut self, line: &[u8]) -> io::Result<usize> {
             // Fails when the sender is dropped: then nothing blocks any more.
-            let _ = self.go.recv();
+            let _ = self.gate.recv();
             if self.closed.load(Ordering::SeqCst) {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
@@ -236,30 +238,34 @@ mod tests {
 
     #[test]
     fn a_stalled_reader_stops_nobody_and_learns_what_it_missed() {
-        let (stall, go) = mpsc::channel();
+        let (open_gate, gate) = mpsc::channel();
         let (written, read) = mpsc::channel();
-        let reader = Reader { go, closed: Arc::default(), written };
+        let reader = Reader { gate, closed: Arc::default(), written };
         let mut queue = LogQueue::start(reader, false).unwrap();
-        for number in 0..2 * QUEUE {
+        for number in 0..2 * MAX_QUEUED_LINES {
             queue.write_all(format!("{number}\n").as_bytes()).unwrap();
         }
-        drop((stall, queue));
+        drop((open_gate, queue));
         let (warnings, lines): (Vec<_>, Vec<_>) =
             read.iter().partition(|line| line.contains("WARN"));
         // One line may have been with the thread already.
-        assert!((QUEUE..=QUEUE + 1).contains(&lines.len()), "{}", lines.len());
+        assert!(
+            (MAX_QUEUED_LINES..=MAX_QUEUED_LINES + 1).contains(&lines.len()),
+            "{}",
+            lines.len()
+        );
         assert_eq!((lines[0].as_str(), warnings.len()), ("0\n", 1));
-        let missing = format!("are missing lines={}\n", 2 * QUEUE - lines.len());
+        let missing = format!("are missing lines={}\n", 2 * MAX_QUEUED_LINES - lines.len());
         assert!(warnings[0].ends_with(&missing), "{warnings:?}");
     }
 
     #[test]
     fn lines_for_a_closed_reader_are_counted_until_it_reads() {
-        let (stall, go) = mpsc::channel();
+        let (open_gate, gate) = mpsc::channel();
         let (written, read) = mpsc::channel();
-        drop(stall);
+        drop(open_gate);
         let closed = Arc::new(AtomicBool::new(true));
-        let reader = Reader { go, closed: Arc::clone(&closed), written };
+        let reader = Reader { gate, closed: Arc::clone(&closed), written };
         let mut queue = LogQueue::start(reader, true).unwrap();
         let entries = queue.entries.clone();
         let settle = || {

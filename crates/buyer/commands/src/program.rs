@@ -142,11 +142,11 @@ pub fn parse<P: Parser>(arguments: Vec<OsString>, elsewhere: &[&str]) -> Result<
     let is_command = |argument: &&OsString| !argument.to_string_lossy().starts_with('-');
     let first = arguments.iter().skip(1).find(is_command).cloned();
     P::try_parse_from(arguments).map_err(|error| {
-        if let Some(command) = first.and_then(|first| absent(&error, &first, elsewhere)) {
+        if let Some(command) = first.and_then(|first| missing_command(&error, &first, elsewhere)) {
             return Output::new(wants_json).fail(&only_in_full(command));
         }
         if wants_json && error.use_stderr() {
-            return Output::new(true).fail(&misread(&error));
+            return Output::new(true).fail(&usage_failure(&error));
         }
         // clap prints help and version to stdout with 0, mistakes to stderr with 2.
         let _ = error.print();
@@ -165,7 +165,11 @@ pub fn exit(outcome: Outcome, output: Output) -> ExitCode {
 
 /// Returns the command that this program lacks, if that is the mistake. `first` is the first argument
 /// that is no option: `card serve` is another mistake.
-fn absent<'e>(error: &clap::Error, first: &OsStr, elsewhere: &[&'e str]) -> Option<&'e str> {
+fn missing_command<'e>(
+    error: &clap::Error,
+    first: &OsStr,
+    elsewhere: &[&'e str],
+) -> Option<&'e str> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }
@@ -179,7 +183,7 @@ fn only_in_full(command: &str) -> CommandFailure {
 }
 
 /// Converts a mistake on the command line to a failure for programs.
-fn misread(error: &clap::Error) -> CommandFailure {
+fn usage_failure(error: &clap::Error) -> CommandFailure {
     // The first paragraph is the message; usage follows.
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
@@ -192,22 +196,22 @@ fn misread(error: &clap::Error) -> CommandFailure {
 mod tests {
     use super::*;
 
-    fn lacking(arguments: &[&str]) -> Option<&'static str> {
+    fn missing_command_of(arguments: &[&str]) -> Option<&'static str> {
         let words = ["tradepost"].iter().chain(arguments);
         let error = BuyerCommandLine::try_parse_from(words).unwrap_err();
         let first = arguments.iter().find(|argument| !argument.starts_with('-')).unwrap();
-        absent(&error, OsStr::new(first), FULL_ONLY)
+        missing_command(&error, OsStr::new(first), FULL_ONLY)
     }
 
     #[test]
     fn a_command_of_the_full_program_is_named_and_a_slip_is_not() {
         for name in FULL_ONLY {
-            assert_eq!(lacking(&[name, "--demo"]), Some(*name));
-            assert_eq!(lacking(&["--json", name]), Some(*name));
+            assert_eq!(missing_command_of(&[name, "--demo"]), Some(*name));
+            assert_eq!(missing_command_of(&["--json", name]), Some(*name));
         }
         for arguments in [&["discvoer"][..], &["discover", "--serve"], &["mcp"], &["card", "serve"]]
         {
-            assert_eq!(lacking(arguments), None, "{arguments:?}");
+            assert_eq!(missing_command_of(arguments), None, "{arguments:?}");
         }
         let failure = only_in_full("serve");
         assert_eq!(failure.exit, 2);

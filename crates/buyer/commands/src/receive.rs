@@ -42,7 +42,7 @@ mod handle;
 pub mod inbox;
 mod watch;
 
-use inbox::{DurableInbox, Fate, KeptDelivery};
+use inbox::{DurableInbox, Fate, StoredDelivery};
 
 /// Maximum time for a request to arrive, for its head and its body each.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
@@ -159,21 +159,21 @@ fn open(data: &Path, clock: &Clock) -> Result<DurableInbox, CommandFailure> {
 
 fn list(listing: &ReceiveListing, fate: Option<Fate>, context: &Context) -> Outcome {
     let inbox = open(&listing.data, &Clock::system())?;
-    let kept = inbox.list(fate, listing.limit)?;
-    let columns: [Cells<'_, KeptDelivery>; 10] = [
-        (Number("no"), &|kept| kept.seq.to_string()),
-        (Text("received"), &|kept| format!("{:.0}", kept.received_at)),
-        (Text("came by"), &|kept| kept.source.clone()),
-        (Text("sender"), &|kept| kept.sender.clone()),
-        (Text("what"), &|kept| kept.kind.clone()),
-        (Text("task"), &|kept| kept.task_id.clone().unwrap_or_default()),
-        (Text("state"), &|kept| kept.state.clone().unwrap_or_default()),
-        (Text("fate"), &|kept| kept.fate.name().to_owned()),
-        (Number("attempts"), &|kept| kept.attempts.to_string()),
-        (Text("problem"), &|kept| kept.problem.clone().unwrap_or_default()),
+    let deliveries = inbox.list(fate, listing.limit)?;
+    let columns: [Cells<'_, StoredDelivery>; 10] = [
+        (Number("no"), &|delivery| delivery.seq.to_string()),
+        (Text("received"), &|delivery| format!("{:.0}", delivery.received_at)),
+        (Text("came by"), &|delivery| delivery.source.clone()),
+        (Text("sender"), &|delivery| delivery.sender.clone()),
+        (Text("what"), &|delivery| delivery.kind.clone()),
+        (Text("task"), &|delivery| delivery.task_id.clone().unwrap_or_default()),
+        (Text("state"), &|delivery| delivery.state.clone().unwrap_or_default()),
+        (Text("fate"), &|delivery| delivery.fate.name().to_owned()),
+        (Number("attempts"), &|delivery| delivery.attempts.to_string()),
+        (Text("problem"), &|delivery| delivery.problem.clone().unwrap_or_default()),
     ];
-    let documents: Vec<_> = kept.iter().map(handle::document).collect();
-    let table = table::items(TableWidth::Terminal, &kept, &columns);
+    let documents: Vec<_> = deliveries.iter().map(handle::document).collect();
+    let table = table::items(TableWidth::Terminal, &deliveries, &columns);
     context.output.answer(&json!({"deliveries": documents}), table);
     Ok(())
 }
@@ -270,9 +270,9 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
     runtime.block_on(async {
         let (listener, address) = bind(arguments.listen).await?;
         let metrics = Arc::new(ReceiverMetrics::default());
-        let news = Arc::new(Notify::new());
+        let new_deliveries = Arc::new(Notify::new());
         let time = clock.clone();
-        let waker = Arc::clone(&news);
+        let notifier = Arc::clone(&new_deliveries);
         let output = context.output;
         let receiver = Receiver {
             inbox: Arc::clone(&inbox) as Arc<dyn receiver::Inbox>,
@@ -281,7 +281,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
             patience: READ_TIMEOUT,
             now: Box::new(move || time.now()),
             metrics: Arc::clone(&metrics),
-            kept: Box::new(move || waker.notify_one()),
+            kept: Box::new(move || notifier.notify_one()),
             refused: Box::new(move |why| output.talk(format!("a delivery was refused: {why}"))),
         };
         let router = Router::new()
@@ -295,7 +295,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
             inbox: Arc::clone(&inbox),
             clock: clock.clone(),
             metrics: Arc::clone(&metrics),
-            news: Arc::clone(&news),
+            new_deliveries: Arc::clone(&new_deliveries),
             program: arguments.handler.clone(),
             output: context.output,
         };
@@ -305,7 +305,9 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
             () = http::server::serve(listener, router, &settings, stop) => Ok(()),
             // When deliveries cannot be passed on any more, no more are accepted.
             failure = handler.run() => Err(failure),
-            failure = watched.run(&inbox, &metrics, &clock, &news, context.output) => Err(failure),
+            failure = watched.run(&inbox, &metrics, &clock, &new_deliveries, context.output) => {
+                Err(failure)
+            }
         }
     })
 }

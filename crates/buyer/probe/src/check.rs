@@ -69,8 +69,8 @@ pub struct Check {
     /// Reason for the requirement.
     pub why: &'static str,
     /// Advice for the agent's developer.
-    pub mend: &'static str,
-    pub(super) run: for<'r> fn(&'r mut ProbeRun) -> Judging<'r>,
+    pub fix: &'static str,
+    pub(super) run: for<'r> fn(&'r mut ProbeRun) -> CheckFuture<'r>,
 }
 
 impl Check {
@@ -141,7 +141,7 @@ impl CheckVerdict {
 pub(super) type CheckResult = Result<CheckVerdict, CheckVerdict>;
 
 /// Running check.
-pub(super) type Judging<'r> = Pin<Box<dyn Future<Output = CheckResult> + Send + 'r>>;
+pub(super) type CheckFuture<'r> = Pin<Box<dyn Future<Output = CheckResult> + Send + 'r>>;
 
 /// Returns the verdict that the requirement is violated.
 pub(super) fn fail<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
@@ -149,7 +149,7 @@ pub(super) fn fail<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
 }
 
 /// Returns the verdict that the requirement does not apply.
-pub(super) fn not_here<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
+pub(super) fn not_applicable<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
     Err(CheckVerdict::NotApplicable(why.into()))
 }
 
@@ -169,22 +169,25 @@ pub(super) fn skip_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVe
 }
 
 /// Returns the verdict that the agent's answers do not allow the check.
-pub(super) fn unseen<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
+pub(super) fn not_looked_at<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
     Err(CheckVerdict::NotLookedAt(why.into()))
 }
 
 /// Ends the check as impossible when `holds`.
-pub(super) fn unseen_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
-    if holds { unseen(why) } else { Ok(()) }
+pub(super) fn not_looked_at_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
+    if holds { not_looked_at(why) } else { Ok(()) }
 }
 
 /// Returns the value, or ends the check as impossible when it is absent.
-pub(super) fn seen<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, CheckVerdict> {
-    value.map_or_else(|| unseen(otherwise), Ok)
+pub(super) fn or_not_looked_at<T>(
+    value: Option<T>,
+    otherwise: impl Into<String>,
+) -> Result<T, CheckVerdict> {
+    value.map_or_else(|| not_looked_at(otherwise), Ok)
 }
 
 /// Passes when `holds`, and otherwise fails.
-pub(super) fn kept(holds: bool, otherwise: impl Into<String>) -> CheckResult {
+pub(super) fn pass_if(holds: bool, otherwise: impl Into<String>) -> CheckResult {
     if holds { Ok(CheckVerdict::Pass) } else { fail(otherwise) }
 }
 
@@ -194,18 +197,24 @@ pub(super) fn fail_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVe
 }
 
 /// Ends the check as not applicable when `holds`.
-pub(super) fn not_here_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
-    if holds { not_here(why) } else { Ok(()) }
+pub(super) fn not_applicable_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
+    if holds { not_applicable(why) } else { Ok(()) }
 }
 
 /// Returns the value, or fails the check when it is absent.
-pub(super) fn needed<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, CheckVerdict> {
+pub(super) fn or_fail<T>(
+    value: Option<T>,
+    otherwise: impl Into<String>,
+) -> Result<T, CheckVerdict> {
     value.map_or_else(|| fail(otherwise), Ok)
 }
 
 /// Returns the value, or ends the check as not applicable when it is absent.
-pub(super) fn found<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, CheckVerdict> {
-    value.map_or_else(|| not_here(otherwise), Ok)
+pub(super) fn or_not_applicable<T>(
+    value: Option<T>,
+    otherwise: impl Into<String>,
+) -> Result<T, CheckVerdict> {
+    value.map_or_else(|| not_applicable(otherwise), Ok)
 }
 
 /// Checks that a refusal has one of these codes; the first is the expected one.
@@ -222,7 +231,7 @@ pub(super) fn one_of<C: Vocabulary>(
 }
 
 /// Passes when nothing is wrong, and otherwise fails with the first five problems.
-pub(super) fn judge(wrong: &[String]) -> CheckResult {
+pub(super) fn verdict_of(wrong: &[String]) -> CheckResult {
     const SHOWN: usize = 5;
     if wrong.is_empty() {
         return Ok(CheckVerdict::Pass);
@@ -238,7 +247,7 @@ pub(super) fn judge(wrong: &[String]) -> CheckResult {
 macro_rules! checks {
     ($(
         $id:literal, $on:ident, $level:ident, [$($requirement:literal),* $(,)?], $section:literal,
-        $title:literal, $why:expr, $mend:expr => $run:ident($($argument:expr),* $(,)?);
+        $title:literal, $why:expr, $fix:expr => $run:ident($($argument:expr),* $(,)?);
     )*) => {
         &[$($crate::check::Check {
             id: $id,
@@ -248,7 +257,7 @@ macro_rules! checks {
             section: $section,
             title: $title,
             why: $why,
-            mend: $mend,
+            fix: $fix,
             run: |run| Box::pin($run(run $(, $argument)*)),
         }),*]
     };

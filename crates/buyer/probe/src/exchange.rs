@@ -51,7 +51,7 @@ pub struct RecordedResponse {
 
 /// Complete answer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Got {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
@@ -63,7 +63,7 @@ pub(crate) struct Got {
     pub(crate) readable: Option<String>,
 }
 
-impl Got {
+impl HttpResponse {
     /// Returns gRPC metadata: from the trailers, or from the headers when there are none.
     pub(crate) fn metadata(&self, name: &str) -> Option<&str> {
         let found = self.trailers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -114,14 +114,14 @@ impl Got {
         let body = self.readable.as_ref().map_or(&*self.body, |text| text.as_bytes());
         RecordedResponse {
             status: self.status,
-            headers: headers.map(|(name, value)| (name.clone(), blank(value, secrets))).collect(),
+            headers: headers.map(|(name, value)| (name.clone(), redact(value, secrets))).collect(),
             body: excerpt(body, secrets),
         }
     }
 }
 
 /// Removes the credentials of the probe from a text.
-pub(crate) fn blank(text: &str, secrets: &[String]) -> String {
+pub(crate) fn redact(text: &str, secrets: &[String]) -> String {
     secrets.iter().filter(|secret| !secret.is_empty()).fold(text.to_owned(), |text, secret| {
         if text.contains(secret.as_str()) { text.replace(secret.as_str(), "***") } else { text }
     })
@@ -130,7 +130,7 @@ pub(crate) fn blank(text: &str, secrets: &[String]) -> String {
 /// Shortens a body for the report and removes credentials.
 pub(crate) fn excerpt(body: &[u8], secrets: &[String]) -> String {
     // Credentials are removed first, or part of one that lies across the cut would remain.
-    let text = blank(&String::from_utf8_lossy(body), secrets);
+    let text = redact(&String::from_utf8_lossy(body), secrets);
     match text.get(..text.floor_char_boundary(SHOWN)) {
         Some(shown) if shown.len() < text.len() => {
             format!("{shown}… ({} bytes in all)", body.len())
@@ -145,13 +145,13 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_capped_and_has_no_credentials() {
-        let got = Got {
+        let response = HttpResponse {
             status: 200,
             headers: vec![("x".to_owned(), "echo s3cret".to_owned())],
             body: format!("s3cret{}", "y".repeat(5000)).into_bytes(),
-            ..Got::default()
+            ..HttpResponse::default()
         };
-        let shown = got.shown(&["s3cret".to_owned(), String::new()]);
+        let shown = response.shown(&["s3cret".to_owned(), String::new()]);
         assert_eq!(shown.headers[0].1, "echo ***");
         assert!(shown.body.starts_with("***yyy"), "{}", shown.body);
         assert!(shown.body.ends_with("… (5006 bytes in all)"), "{}", shown.body);
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_events_of_a_stream_are_told_apart() {
         let body = b": hi\r\n\r\nid: 1\r\ndata: {\"a\":1}\r\n\r\ndata:x\ndata: y\n\nevent: z\n\n";
-        let got = Got { status: 200, body: body.to_vec(), ..Got::default() };
-        assert_eq!(got.events(), ["{\"a\":1}", "x\ny"]);
+        let response = HttpResponse { status: 200, body: body.to_vec(), ..HttpResponse::default() };
+        assert_eq!(response.events(), ["{\"a\":1}", "x\ny"]);
     }
 }

@@ -51,7 +51,7 @@ pub fn write(report: &AgentReport) -> String {
             check.title,
             check.section,
             finding.verdict.text(),
-            check.mend
+            check.fix
         );
         out.push_str(&annotation(severity, &title, &text));
     }

@@ -99,7 +99,7 @@ pub(super) fn coverage(findings: &[CheckFinding]) -> Coverage {
     let counted = |wanted: fn(&CheckVerdict) -> bool| {
         musts().filter(|finding| wanted(&finding.verdict)).count()
     };
-    let looked_at = counted(is_judged);
+    let looked_at = counted(is_conclusive);
     let not_looked_at = counted(|verdict| matches!(verdict, CheckVerdict::NotLookedAt(_)));
     let skipped = counted(|verdict| matches!(verdict, CheckVerdict::Skipped(_)));
     Coverage { looked_at, not_looked_at, skipped, of: looked_at + not_looked_at + skipped }
@@ -121,7 +121,7 @@ fn failures(findings: &[CheckFinding], level: RequirementLevel) -> usize {
     failures.filter(|finding| finding.check.level == level).count()
 }
 
-fn is_judged(verdict: &CheckVerdict) -> bool {
+fn is_conclusive(verdict: &CheckVerdict) -> bool {
     matches!(verdict, CheckVerdict::Fail(_) | CheckVerdict::Pass | CheckVerdict::Warn(_))
 }
 
@@ -133,13 +133,13 @@ pub(super) fn compute(findings: &[CheckFinding]) -> Option<Grade> {
     if !coverage.is_enough() {
         return None;
     }
-    let judged = findings.iter().filter(|finding| {
+    let checked = findings.iter().filter(|finding| {
         finding.check.level == RequirementLevel::Must
             && finding.waived.is_none()
-            && is_judged(&finding.verdict)
+            && is_conclusive(&finding.verdict)
     });
     let broken = broken(findings);
-    let musts = judged.count();
+    let musts = checked.count();
     Some(if broken == 0 {
         if keeps_every_should(findings) && coverage.is_enough_for_a() { Grade::A } else { Grade::B }
     } else if broken * 20 <= musts {

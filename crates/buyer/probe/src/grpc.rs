@@ -6,7 +6,7 @@ use tradepost_client::grpc::messages;
 pub(super) use tradepost_client::grpc::{GrpcEnd, address, framed, method};
 use tradepost_document::json::{Value, json};
 
-use super::exchange::Got;
+use super::exchange::HttpResponse;
 
 /// Returns the number of messages.
 pub(super) fn count(body: &[u8]) -> usize {
@@ -14,8 +14,8 @@ pub(super) fn count(body: &[u8]) -> usize {
 }
 
 /// Returns the end of a call, if the answer has one.
-pub(super) fn end(got: &Got) -> Option<GrpcEnd> {
-    GrpcEnd::from_metadata(|name| got.metadata(name))
+pub(super) fn end(response: &HttpResponse) -> Option<GrpcEnd> {
+    GrpcEnd::from_metadata(|name| response.metadata(name))
 }
 
 /// Returns the messages of an answer as JSON; null for one that cannot be read.
@@ -53,13 +53,13 @@ fn fill(fields: &[FieldDescriptor], value: &mut Value) {
 }
 
 /// Renders an answer for the report: its messages and its end as JSON.
-pub(super) fn readable(operation: Option<Operation>, got: &Got) -> String {
-    let documents = operation.and_then(|operation| documents(operation, &got.body));
+pub(super) fn readable(operation: Option<Operation>, response: &HttpResponse) -> String {
+    let documents = operation.and_then(|operation| documents(operation, &response.body));
     let mut lines: Vec<String> =
         documents.into_iter().flatten().map(|document| document.to_string()).collect();
-    lines.extend(end(got).map(|end| end.as_error().to_string()));
+    lines.extend(end(response).map(|end| end.as_error().to_string()));
     if lines.is_empty() {
-        return String::from_utf8_lossy(&got.body).into_owned();
+        return String::from_utf8_lossy(&response.body).into_owned();
     }
     lines.join("\n")
 }

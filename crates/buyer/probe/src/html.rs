@@ -32,7 +32,7 @@ pub fn write(report: &AgentReport) -> String {
         report.verdict()
     );
     head(&mut out, report, title);
-    mend(&mut out, report);
+    fixes(&mut out, report);
     summary(&mut out, report);
     filters(&mut out, report);
     findings(&mut out, report);
@@ -87,7 +87,7 @@ fn head(out: &mut String, report: &AgentReport, title: &str) {
 }
 
 /// Renders the failures, MUSTs first, each with advice and a link to its requests and answers.
-fn mend(out: &mut String, report: &AgentReport) {
+fn fixes(out: &mut String, report: &AgentReport) {
     let failures = report.failures();
     if failures.is_empty() {
         return;
@@ -106,7 +106,7 @@ fn mend(out: &mut String, report: &AgentReport) {
             escape(check.id),
             escape(&finding.on),
             escape(finding.verdict.text()),
-            escape(check.mend)
+            escape(check.fix)
         );
     }
     out.push_str("</ol>\n</section>\n");
@@ -134,9 +134,9 @@ fn summary(out: &mut String, report: &AgentReport) {
     out.push_str("<section class=\"levels\">\n");
     for level in RequirementLevel::ALL.iter().copied() {
         let counts = report.counts(Some(level));
-        let judged = counts.pass + counts.fail + counts.warn + counts.waived;
+        let checked = counts.pass + counts.fail + counts.warn + counts.waived;
         let left = counts.not_applicable + counts.skipped + counts.not_looked_at;
-        if judged + left == 0 {
+        if checked + left == 0 {
             continue;
         }
         let kept = counts.pass + counts.warn;
@@ -146,7 +146,7 @@ fn summary(out: &mut String, report: &AgentReport) {
         };
         let _ = write!(
             out,
-            "<div class=\"level\"><h2>{}</h2><p><b>{kept}</b> of {judged} kept{unseen}</p>\
+            "<div class=\"level\"><h2>{}</h2><p><b>{kept}</b> of {checked} kept{unseen}</p>\
              <div class=\"bar\" role=\"img\" aria-label=\"{kept} kept, {} failed, {} not looked at\">",
             level.name(),
             counts.fail,
@@ -237,7 +237,7 @@ fn row(out: &mut String, finding: &CheckFinding) {
         out,
         "<dl><dt>why</dt><dd>{}</dd><dt>mend</dt><dd>{}</dd><dt>source</dt><dd>{} · {}</dd></dl>",
         escape(check.why),
-        escape(check.mend),
+        escape(check.fix),
         escape(check.section),
         escape(&check.requirements.join(", "))
     );

@@ -194,8 +194,8 @@ pub fn write(report: &AgentReport) -> String {
 fn case(finding: &CheckFinding) -> Case {
     let check = finding.check;
     let level = check.level.name();
-    let said = finding.verdict.text();
-    let text = format!("{} ({}). {}", check.section, check.requirements.join(", "), check.mend);
+    let found = finding.verdict.text();
+    let text = format!("{} ({}). {}", check.section, check.requirements.join(", "), check.fix);
     let words = words(finding);
     let outcome = match (&finding.verdict, &finding.waived) {
         (CheckVerdict::Pass, _) => Outcome::Passed,
@@ -203,18 +203,18 @@ fn case(finding: &CheckFinding) -> Case {
             Outcome::Skipped { message: format!("waived: {reason}"), text: None }
         }
         (CheckVerdict::Fail(_), None) if check.level == RequirementLevel::Must => {
-            Outcome::Failed { kind: level, message: said.to_owned(), text }
+            Outcome::Failed { kind: level, message: found.to_owned(), text }
         }
         (CheckVerdict::Fail(_), None) => {
-            Outcome::Skipped { message: format!("{level} {words}: {said}"), text: Some(text) }
+            Outcome::Skipped { message: format!("{level} {words}: {found}"), text: Some(text) }
         }
-        (CheckVerdict::Warn(_), _) => Outcome::Noted(format!("warning: {said}")),
+        (CheckVerdict::Warn(_), _) => Outcome::Noted(format!("warning: {found}")),
         (
             CheckVerdict::NotApplicable(_)
             | CheckVerdict::Skipped(_)
             | CheckVerdict::NotLookedAt(_),
             _,
-        ) => Outcome::Skipped { message: format!("{words}: {said}"), text: None },
+        ) => Outcome::Skipped { message: format!("{words}: {found}"), text: None },
     };
     Case {
         class: format!("{level} {}", finding.on),

@@ -98,9 +98,9 @@ pub async fn probe_until(
     let total = plan.steps.len();
     let mut findings: Vec<CheckFinding> = Vec::with_capacity(total);
     for (done, step) in plan.steps.iter().enumerate() {
-        let mut tell =
+        let mut report_progress =
             |requests, done, finding: Option<&CheckFinding>, findings: &[CheckFinding]| {
-                let counts = findings.iter().chain(finding).filter(|judged| judged.is_failure());
+                let counts = findings.iter().chain(finding).filter(|finding| finding.is_failure());
                 let failed = counts
                     .filter(|failure| failure.check.level != check::RequirementLevel::May)
                     .count();
@@ -110,17 +110,17 @@ pub async fn probe_until(
             };
         // After the end no further check begins; the loop below marks each as skipped.
         if ending.reached().is_none() {
-            tell(run.spent, done, None, &findings);
+            report_progress(run.spent, done, None, &findings);
         }
-        let judged = ending.unless(plan::perform(&mut run, step)).await;
-        let finding = match judged {
-            Some(judged) => finding(&mut run, step, judged),
+        let verdict = ending.unless(plan::perform(&mut run, step)).await;
+        let finding = match verdict {
+            Some(verdict) => finding(&mut run, step, verdict),
             None => {
                 let why = ending.reached().unwrap_or_default().to_owned();
                 finding(&mut run, step, CheckVerdict::Skipped(why))
             }
         };
-        tell(run.spent, done + 1, Some(&finding), &findings);
+        report_progress(run.spent, done + 1, Some(&finding), &findings);
         findings.push(finding);
     }
     Ok(report(run, address, &plan, findings, ending.reached()))

@@ -33,7 +33,7 @@ pub fn write(report: &AgentReport) -> String {
                 plain(check.section)
             );
             let level = format!("**{}**", check.level.name());
-            vec![level, what, plain(finding.verdict.text()), plain(check.mend)]
+            vec![level, what, plain(finding.verdict.text()), plain(check.fix)]
         };
         let rows: Vec<_> = failures.iter().map(row).collect();
         out.push_str(&table(&["", "check", "found", "mend"], &rows));

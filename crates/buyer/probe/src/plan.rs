@@ -14,8 +14,8 @@ use super::adcp::seller::SellerBinding;
 use super::adcp::{ask, mcp};
 use super::binding::{Binding, ProbedInterface, address};
 use super::check::{Check, CheckProfile, CheckResult, CheckVerdict, On};
-use super::exchange::Got;
-use super::run::{OutgoingRequest, ProbeRun, RequestOverrides, Who};
+use super::exchange::HttpResponse;
+use super::run::{Caller, OutgoingRequest, ProbeRun, RequestOverrides};
 use super::{a2a, aap, adcp};
 
 /// Returns every check, in the order in which they are run.
@@ -39,7 +39,7 @@ pub(super) struct PlanStep {
     pub(super) on: String,
     pub(super) binding: Option<Binding>,
     pub(super) version: Option<Version>,
-    pub(super) way: Option<SellerBinding>,
+    pub(super) seller_binding: Option<SellerBinding>,
 }
 
 /// Searches for a seller of AdCP and makes the plan.
@@ -47,7 +47,7 @@ pub(super) async fn make(run: &mut ProbeRun, address: &str) -> ProbePlan {
     run.speaks_aap = run.card_json.to_string().contains("autoagentprotocol.org/extensions/");
     ask::read_card(run);
     if looks_for_mcp(run) {
-        mcp::find(run, address).await;
+        mcp::find_endpoint(run, address).await;
         // The search belongs to no check, so its exchanges are dropped.
         run.take_recorded();
     }
@@ -61,7 +61,7 @@ pub(super) fn of_what_is_known(run: &ProbeRun) -> ProbePlan {
     let versions = run.card.as_ref().map(SellerCard::versions).unwrap_or_default();
     let with_aap =
         wants(CheckProfile::Aap) && (run.speaks_aap || profile == Some(CheckProfile::Aap));
-    let is_seller = !run.seller.ways().is_empty();
+    let is_seller = !run.seller.bindings().is_empty();
     let with_adcp = wants(CheckProfile::Adcp) && (profile == Some(CheckProfile::Adcp) || is_seller);
     // A seller that speaks only MCP needs no card.
     let mcp_alone = profile.is_none() && run.card.is_none() && is_seller;
@@ -87,7 +87,7 @@ fn steps(run: &ProbeRun, with: [bool; 3], versions: &[Version]) -> Vec<PlanStep>
         on: on.to_owned(),
         binding,
         version,
-        way: None,
+        seller_binding: None,
     };
     let a2a = || checks().filter(|check| with_a2a && check.profile() == CheckProfile::A2a);
     let aap = || checks().filter(|check| with_aap && check.profile() == CheckProfile::Aap);
@@ -120,15 +120,14 @@ fn steps(run: &ProbeRun, with: [bool; 3], versions: &[Version]) -> Vec<PlanStep>
     steps.extend(
         adcp().filter(|check| check.on == On::Card).map(|check| step(check, "seller", None, None)),
     );
-    for way in run.seller.ways() {
+    for seller_binding in run.seller.bindings() {
         let on = move |check: &&Check| {
-            check.on == On::Seller || (check.on == On::Mcp && way == SellerBinding::Mcp)
+            check.on == On::Seller || (check.on == On::Mcp && seller_binding == SellerBinding::Mcp)
         };
-        steps.extend(
-            adcp()
-                .filter(on)
-                .map(|check| PlanStep { way: Some(way), ..step(check, way.name(), None, None) }),
-        );
+        steps.extend(adcp().filter(on).map(|check| PlanStep {
+            seller_binding: Some(seller_binding),
+            ..step(check, seller_binding.name(), None, None)
+        }));
     }
     let last = a2a().chain(aap()).chain(adcp()).filter(|check| check.on == On::End);
     steps.extend(last.map(|check| step(check, "run", None, None)));
@@ -140,10 +139,10 @@ pub(super) async fn read_card(run: &mut ProbeRun) -> Result<(), CallFailure> {
     let url = run.card_url.clone();
     refuse_open_token(run, &url)?;
     // First without a credential, because most cards are public.
-    run.card_answer = get_card(run, &url, Who::Nobody).await?;
+    run.card_answer = get_card(run, &url, Caller::Anonymous).await?;
     if run.card_is_guarded() && run.options.token.is_some() {
-        run.card_reader = Who::First;
-        run.card_answer = get_card(run, &url, Who::First).await?;
+        run.card_reader = Caller::First;
+        run.card_answer = get_card(run, &url, Caller::First).await?;
     }
     if run.card_answer.status != 200 {
         return Ok(());
@@ -178,8 +177,12 @@ pub(super) async fn read_card(run: &mut ProbeRun) -> Result<(), CallFailure> {
 }
 
 /// Fetches the card as this caller. A server that cannot be reached is an error, not a finding.
-async fn get_card(run: &mut ProbeRun, url: &Url, who: Who<'static>) -> Result<Got, CallFailure> {
-    let headers = run.card_headers(who);
+async fn get_card(
+    run: &mut ProbeRun,
+    url: &Url,
+    caller: Caller<'static>,
+) -> Result<HttpResponse, CallFailure> {
+    let headers = run.card_headers(caller);
     let out = OutgoingRequest {
         method: Method::GET,
         url: url.clone(),
@@ -187,9 +190,9 @@ async fn get_card(run: &mut ProbeRun, url: &Url, who: Who<'static>) -> Result<Go
         body: Vec::new(),
         call: None,
     };
-    let overrides = RequestOverrides { who, expects_401: true, ..RequestOverrides::default() };
-    let got = run.send(out, overrides).await;
-    got.map_err(|verdict| CallFailure::Unsent(Unsent::Unreachable(verdict.text().to_owned())))
+    let overrides = RequestOverrides { caller, expects_401: true, ..RequestOverrides::default() };
+    let response = run.send(out, overrides).await;
+    response.map_err(|verdict| CallFailure::Unsent(Unsent::Unreachable(verdict.text().to_owned())))
 }
 
 /// Describes the server at the address when it is no agent; `None` for an agent, or when this could not be
@@ -206,7 +209,7 @@ pub(super) fn no_agent(run: &ProbeRun, plan: &ProbePlan) -> Option<String> {
     let kind = if kind.is_empty() { "no media type" } else { kind.as_str() };
     let kind = plain(kind, WORD);
     let path = plain(run.card_url.path(), SENTENCE);
-    let mcp = match (&run.seller.stranger, plan.looked_for_mcp) {
+    let mcp = match (&run.seller.unrelated_mcp, plan.looked_for_mcp) {
         (Some(_), _) => ", and the MCP server there is no AdCP seller",
         (None, true) => ", and nothing there answers MCP",
         (None, false) => "",
@@ -238,13 +241,13 @@ fn refuse_open_token(run: &ProbeRun, url: &Url) -> Result<(), CallFailure> {
 pub(super) async fn perform(run: &mut ProbeRun, step: &PlanStep) -> CheckVerdict {
     run.binding = step.binding.unwrap_or(Binding::JsonRpc);
     run.version = step.version.unwrap_or(Version::V1_1);
-    if let Some(way) = step.way {
-        ask::choose(run, way);
+    if let Some(seller_binding) = step.seller_binding {
+        ask::select_binding(run, seller_binding);
     }
     // Earlier exchanges belong to no check.
     run.take_recorded();
-    let judged: CheckResult = (step.check.run)(run).await;
-    match judged {
+    let verdict: CheckResult = (step.check.run)(run).await;
+    match verdict {
         Ok(verdict) | Err(verdict) => verdict,
     }
 }
@@ -268,7 +271,7 @@ pub(super) fn left_out(run: &ProbeRun, plan: &ProbePlan) -> Vec<String> {
             None => left_out.push(format!("{what}: an unknown binding")),
         }
     }
-    if let Some(url) = &run.seller.stranger {
+    if let Some(url) = &run.seller.unrelated_mcp {
         left_out
             .push(format!("MCP at {url}: it lists none of AdCP's tools, and is no AdCP seller"));
     }

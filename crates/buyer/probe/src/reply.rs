@@ -8,16 +8,16 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 
 use super::binding::Binding;
-use super::check::{CheckResult, CheckVerdict, fail, judge, needed, warn};
-use super::exchange::Got;
+use super::check::{CheckResult, CheckVerdict, fail, or_fail, verdict_of, warn};
+use super::exchange::HttpResponse;
 use super::grpc;
 use super::shape::{ShapeProblems, items, member, text};
 
 /// Answer of A2A.
 #[derive(Debug, Clone)]
 pub(crate) struct ProbedAnswer {
-    pub(crate) got: Got,
-    pub(crate) said: AnswerContent,
+    pub(crate) response: HttpResponse,
+    pub(crate) content: AnswerContent,
     binding: Binding,
 }
 
@@ -74,14 +74,14 @@ impl ErrorView {
     }
 
     /// Checks its `ErrorInfo`.
-    pub(crate) fn judge_info(&self) -> CheckResult {
-        let info = needed(self.detail("ErrorInfo"), "there is no google.rpc.ErrorInfo")?;
+    pub(crate) fn check_error_info(&self) -> CheckResult {
+        let info = or_fail(self.detail("ErrorInfo"), "there is no google.rpc.ErrorInfo")?;
         let domain = member(info, "domain");
         let reason = member(info, "reason");
         let mut wrong = ShapeProblems::default();
         wrong.unless(domain == DOMAIN, format!("its domain is {domain:?}"));
         wrong.unless(A2aCode::from_name(reason).is_some(), format!("its reason is {reason:?}"));
-        judge(&wrong.0)
+        verdict_of(&wrong.0)
     }
 
     /// Returns the reason of its `ErrorInfo`.
@@ -91,11 +91,11 @@ impl ErrorView {
 }
 
 impl ProbedAnswer {
-    pub(crate) fn jsonrpc(got: Got) -> Self {
-        let said = if got.media_type() == "text/event-stream" {
-            AnswerContent::Stream(events(&got))
+    pub(crate) fn jsonrpc(response: HttpResponse) -> Self {
+        let content = if response.media_type() == "text/event-stream" {
+            AnswerContent::Stream(events(&response))
         } else {
-            let body = got.json().unwrap_or_default();
+            let body = response.json().unwrap_or_default();
             match (body.get("result"), body.get("error")) {
                 // A null error is treated as absent, although JSON-RPC §5 does not allow it.
                 (_, Some(error)) if !error.is_null() => {
@@ -105,17 +105,17 @@ impl ProbedAnswer {
                 (None, _) => AnswerContent::Other,
             }
         };
-        Self { got, said, binding: Binding::JsonRpc }
+        Self { response, content, binding: Binding::JsonRpc }
     }
 
     /// Reads the answer to a gRPC call; `operation` is `None` for a method that A2A does not define.
-    pub(crate) fn grpc(got: Got, operation: Option<Operation>) -> Self {
+    pub(crate) fn grpc(response: HttpResponse, operation: Option<Operation>) -> Self {
         let streams = operation.is_some_and(streams);
-        let documents = operation.and_then(|operation| grpc::documents(operation, &got.body));
+        let documents = operation.and_then(|operation| grpc::documents(operation, &response.body));
         let documents = documents.unwrap_or_default();
-        let end = grpc::end(&got);
+        let end = grpc::end(&response);
         let is_ok = end.as_ref().is_some_and(|end| end.status() == Some(RpcStatus::Ok));
-        let said = match (documents.as_slice(), end) {
+        let content = match (documents.as_slice(), end) {
             // The messages of a stream count even when it was left or broke off.
             ([_, ..], _) if streams => AnswerContent::Stream(documents),
             ([], _) if streams && is_ok => AnswerContent::Stream(documents),
@@ -125,14 +125,14 @@ impl ProbedAnswer {
             }
             (_, Some(_) | None) => AnswerContent::Other,
         };
-        Self { got, said, binding: Binding::Grpc }
+        Self { response, content, binding: Binding::Grpc }
     }
 
-    pub(crate) fn rest(got: Got) -> Self {
-        let body = got.json();
-        let said = if got.media_type() == "text/event-stream" {
-            AnswerContent::Stream(events(&got))
-        } else if (200..300).contains(&got.status) {
+    pub(crate) fn rest(response: HttpResponse) -> Self {
+        let body = response.json();
+        let content = if response.media_type() == "text/event-stream" {
+            AnswerContent::Stream(events(&response))
+        } else if (200..300).contains(&response.status) {
             // An empty body is a result too, that of a deletion.
             AnswerContent::Result(body.unwrap_or_default())
         } else {
@@ -142,12 +142,12 @@ impl ProbedAnswer {
                 AnswerContent::Error(ErrorView::read(error, "details"))
             })
         };
-        Self { got, said, binding: Binding::HttpJson }
+        Self { response, content, binding: Binding::HttpJson }
     }
 
     /// Returns the error, if the answer is one.
     pub(crate) fn error(&self) -> Option<&ErrorView> {
-        match &self.said {
+        match &self.content {
             AnswerContent::Error(error) => Some(error),
             AnswerContent::Result(_) | AnswerContent::Stream(_) | AnswerContent::Other => None,
         }
@@ -155,7 +155,7 @@ impl ProbedAnswer {
 
     /// Returns the result, or fails the check.
     pub(crate) fn result(&self) -> Result<&Value, CheckVerdict> {
-        match &self.said {
+        match &self.content {
             AnswerContent::Result(result) => Ok(result),
             AnswerContent::Error(_) | AnswerContent::Stream(_) | AnswerContent::Other => {
                 fail(format!("expected a result, and got {}", self.describe()))
@@ -167,13 +167,14 @@ impl ProbedAnswer {
     pub(crate) fn is_no_route(&self) -> bool {
         // A missing task has the same status as a missing address.
         let reason = self.error().and_then(ErrorView::reason);
-        matches!(self.got.status, 404 | 405 | 501) && reason != Some(A2aCode::TaskNotFound.name())
+        matches!(self.response.status, 404 | 405 | 501)
+            && reason != Some(A2aCode::TaskNotFound.name())
     }
 
     /// Describes the answer in a few words.
     pub(crate) fn describe(&self) -> String {
-        let status = self.got.status;
-        match &self.said {
+        let status = self.response.status;
+        match &self.content {
             AnswerContent::Result(_) => format!("HTTP {status} with a result"),
             AnswerContent::Stream(events) => {
                 format!("HTTP {status} with a stream of {} events", events.len())
@@ -190,11 +191,11 @@ impl ProbedAnswer {
                 let reason = error.reason().map(|reason| format!(" ({})", plain(reason, WORD)));
                 format!("{what}{} \"{message}\"", reason.unwrap_or_default())
             }
-            AnswerContent::Other if self.got.body.is_empty() => {
+            AnswerContent::Other if self.response.body.is_empty() => {
                 format!("HTTP {status} without a body")
             }
             AnswerContent::Other => {
-                let kind = self.got.media_type();
+                let kind = self.response.media_type();
                 let kind = if kind.is_empty() { "no media type" } else { kind.as_str() };
                 format!("HTTP {status} with {} that is no answer of A2A", plain(kind, WORD))
             }
@@ -208,7 +209,8 @@ impl ProbedAnswer {
         let fits = match self.binding {
             Binding::JsonRpc => return error.code == Some(code.jsonrpc().into()),
             Binding::HttpJson => {
-                self.got.status == code.http() && status.is_none_or(|status| status == code.grpc())
+                self.response.status == code.http()
+                    && status.is_none_or(|status| status == code.grpc())
             }
             Binding::Grpc => status == Some(code.grpc()),
         };
@@ -221,7 +223,7 @@ impl ProbedAnswer {
             return Ok(CheckVerdict::Pass);
         }
         if let Some(older) = codes.iter().find(|code| self.is_of_1_0_0(**code)) {
-            let old = self.got.status;
+            let old = self.response.status;
             let new = older.http();
             return warn(format!("HTTP {old} is the status of A2A 1.0.0; 1.0.1 says {new}"));
         }
@@ -238,7 +240,7 @@ impl ProbedAnswer {
         ];
         self.binding == Binding::HttpJson
             && self.error().is_some()
-            && old.contains(&(code, self.got.status))
+            && old.contains(&(code, self.response.status))
     }
 
     fn name(&self, code: A2aCode) -> String {
@@ -255,7 +257,7 @@ pub(crate) fn streams(operation: Operation) -> bool {
     matches!(operation, Operation::SendStreamingMessage | Operation::SubscribeToTask)
 }
 
-fn events(got: &Got) -> Vec<Value> {
-    let events = got.events();
+fn events(response: &HttpResponse) -> Vec<Value> {
+    let events = response.events();
     events.iter().map(|data| tradepost_document::json::from_str(data).unwrap_or_default()).collect()
 }

@@ -321,7 +321,7 @@ impl Serialize for CheckFinding {
         map.serialize_entry("requirements", check.requirements)?;
         map.serialize_entry("section", check.section)?;
         map.serialize_entry("why", check.why)?;
-        map.serialize_entry("mend", check.mend)?;
+        map.serialize_entry("mend", check.fix)?;
         map.serialize_entry("exchanges", &self.exchanges)?;
         map.end()
     }

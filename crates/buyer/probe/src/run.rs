@@ -13,14 +13,15 @@ use tradepost_client::token::check_origin;
 use tradepost_client::transport::HttpTransport;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
-use transfer::wait_wanted;
+use transfer::requested_wait;
 
 use super::adcp::seller::ProbedSeller;
 use super::binding::{Binding, ProbedInterface};
 use super::check::{
-    CheckResult, CheckVerdict, fail, found, judge, not_here, skip, unseen, unseen_if,
+    CheckResult, CheckVerdict, fail, not_applicable, not_looked_at, not_looked_at_if,
+    or_not_applicable, skip, verdict_of,
 };
-use super::exchange::{Got, RecordedExchange, RecordedRequest, blank, excerpt};
+use super::exchange::{HttpResponse, RecordedExchange, RecordedRequest, excerpt, redact};
 use super::grpc;
 use super::options::ProbeOptions;
 use super::reply::ProbedAnswer;
@@ -33,10 +34,10 @@ mod transfer;
 pub(crate) const REHEARSED: &str = "nothing is sent in a rehearsal";
 
 /// Maximum number of exchanges that are recorded for a check.
-const KEPT: usize = 8;
+const MAX_RECORDED: usize = 8;
 
 /// Maximum number of repetitions for an agent that requests a pause, and maximum length of one pause.
-const WAITS: usize = 4;
+const MAX_WAITS: usize = 4;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Maximum sum of all pauses for an agent; beyond it the probe stops waiting.
@@ -53,13 +54,13 @@ pub(crate) enum HeaderOverride<'a> {
 
 /// Caller of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Who<'a> {
+pub(crate) enum Caller<'a> {
     /// The first token, or no credential when none was given.
     #[default]
     First,
     /// The second token, or no credential when none was given.
     Second,
-    Nobody,
+    Anonymous,
     Token(&'a str),
 }
 
@@ -69,7 +70,7 @@ pub(crate) struct RequestOverrides<'a> {
     pub(crate) version: HeaderOverride<'a>,
     pub(crate) extensions: HeaderOverride<'a>,
     pub(crate) content_type: HeaderOverride<'a>,
-    pub(crate) who: Who<'a>,
+    pub(crate) caller: Caller<'a>,
     pub(crate) query: &'a str,
     /// Number of events after which a stream is left.
     pub(crate) leave_after: Option<usize>,
@@ -121,9 +122,9 @@ pub(crate) struct Streamed {
 pub(crate) struct ProbeRun {
     pub(crate) options: ProbeOptions,
     pub(crate) card_url: Url,
-    pub(crate) card_answer: Got,
+    pub(crate) card_answer: HttpResponse,
     /// Caller that reads the card: without a credential, unless the card is only shown to authenticated callers.
-    pub(crate) card_reader: Who<'static>,
+    pub(crate) card_reader: Caller<'static>,
     pub(crate) card: Option<SellerCard>,
     /// Card as JSON; null when there is none.
     pub(crate) card_json: Value,
@@ -134,7 +135,7 @@ pub(crate) struct ProbeRun {
     pub(crate) version: aap::Version,
     pub(crate) speaks_aap: bool,
     /// Message part that the agent accepts; `None` until it has accepted one.
-    pub(crate) taken_part: Option<Value>,
+    pub(crate) accepted_part: Option<Value>,
     /// Stream of a message on each binding; requested once, because it creates a task.
     pub(crate) streams: Vec<Streamed>,
     /// Results of earlier checks that later ones need.
@@ -145,7 +146,7 @@ pub(crate) struct ProbeRun {
     /// Calls of gRPC that ended with the status UNKNOWN.
     pub(crate) unknown_ends: Vec<RecordedExchange>,
     /// Answer to callers without a credential on each binding; requested once, because agents count failed attempts.
-    pub(crate) strangers: Vec<(Binding, ProbedAnswer, Option<RecordedExchange>)>,
+    pub(crate) anonymous_answers: Vec<(Binding, ProbedAnswer, Option<RecordedExchange>)>,
     /// True when an answer demanded a credential that was not given, or rejected the given one.
     pub(crate) wants_credential: bool,
     pub(crate) spent: u32,
@@ -167,21 +168,21 @@ impl ProbeRun {
         Self {
             options,
             card_url,
-            card_answer: Got::default(),
-            card_reader: Who::Nobody,
+            card_answer: HttpResponse::default(),
+            card_reader: Caller::Anonymous,
             card: None,
             card_json: Value::Null,
             endpoints: Vec::new(),
             binding: Binding::JsonRpc,
             version: aap::Version::V1_1,
             speaks_aap: false,
-            taken_part: None,
+            accepted_part: None,
             streams: Vec::new(),
             cache: BTreeMap::new(),
             seen: Vec::new(),
             leaks: Vec::new(),
             unknown_ends: Vec::new(),
-            strangers: Vec::new(),
+            anonymous_answers: Vec::new(),
             wants_credential: false,
             spent: 0,
             seller: ProbedSeller::default(),
@@ -202,18 +203,21 @@ impl ProbeRun {
 
     /// Adds an exchange of an earlier check to the record.
     pub(crate) fn cite(&mut self, exchange: RecordedExchange) {
-        if self.recorded.len() < KEPT || self.rehearses {
+        if self.recorded.len() < MAX_RECORDED || self.rehearses {
             self.recorded.push(exchange);
         }
     }
 
     /// Checks the problems of all recorded refusals: each problem counts once, and the first three refusals with
     /// problems are shown.
-    pub(crate) fn judge_refused(
+    pub(crate) fn check_refusals(
         &mut self,
         found: Vec<(RecordedExchange, ShapeProblems)>,
     ) -> CheckResult {
-        unseen_if(found.is_empty(), "nothing was refused, so that no refusal could be looked at")?;
+        not_looked_at_if(
+            found.is_empty(),
+            "nothing was refused, so that no refusal could be looked at",
+        )?;
         let mut all: Vec<String> = Vec::new();
         let mut shown = 0;
         for (exchange, ShapeProblems(texts)) in found {
@@ -227,7 +231,7 @@ impl ProbeRun {
                 }
             }
         }
-        judge(&all)
+        verdict_of(&all)
     }
 
     /// Returns the last recorded exchange.
@@ -236,13 +240,13 @@ impl ProbeRun {
     }
 
     /// Returns a text that is unique to this call.
-    pub(crate) fn fresh(&mut self, prefix: &str) -> String {
+    pub(crate) fn unique_id(&mut self, prefix: &str) -> String {
         self.counter += 1;
         format!("{prefix}-{}-{}", self.options.run_id, self.counter)
     }
 
     /// Returns a unique text of constant length.
-    pub(crate) fn fresh_of_one_length(&mut self, prefix: &str) -> String {
+    pub(crate) fn unique_id_of_fixed_length(&mut self, prefix: &str) -> String {
         self.counter += 1;
         format!("{prefix}-{}-{:08}", self.options.run_id, self.counter)
     }
@@ -260,7 +264,7 @@ impl ProbeRun {
     pub(crate) fn endpoint(&self) -> Result<&ProbedInterface, CheckVerdict> {
         let wanted = |endpoint: &&ProbedInterface| endpoint.binding == self.binding;
         let endpoint = self.endpoints.iter().find(wanted);
-        found(endpoint, format!("the card offers no {} interface", self.binding))
+        or_not_applicable(endpoint, format!("the card offers no {} interface", self.binding))
     }
 
     /// Returns the URIs of the extensions that the agent requires.
@@ -296,7 +300,7 @@ impl ProbeRun {
     ) -> Result<ProbedAnswer, CheckVerdict> {
         match self.binding {
             Binding::JsonRpc => {
-                let id = self.fresh("q");
+                let id = self.unique_id("q");
                 let params = self.with_tenant(params)?;
                 let body = json!({"jsonrpc": "2.0", "id": id, "method": operation.name(), "params": params});
                 self.post(overrides, body.to_string().into_bytes()).await
@@ -305,7 +309,7 @@ impl ProbeRun {
                 let tenant = self.endpoint()?.declared.tenant.clone();
                 let base = self.endpoint()?.url.clone();
                 let routes = rest::routes(&base, tenant.as_deref(), operation, &params);
-                let mut reply = not_here("no route for it");
+                let mut reply = not_applicable("no route for it");
                 for route in routes {
                     if reply.as_ref().is_ok_and(|reply: &ProbedAnswer| !reply.is_no_route()) {
                         break;
@@ -327,7 +331,7 @@ impl ProbeRun {
             Binding::Grpc => {
                 let params = self.with_tenant(params)?;
                 let Ok(message) = protobuf::write(schema::request(operation), &params) else {
-                    return not_here("protocol buffers cannot say what the check would send");
+                    return not_applicable("protocol buffers cannot say what the check would send");
                 };
                 let call = GrpcCall { operation: Some(operation), shown: params.to_string() };
                 self.call_grpc(overrides, operation.name(), &grpc::framed(&message), call).await
@@ -355,8 +359,8 @@ impl ProbeRun {
         add_query(&mut url, overrides.query);
         let headers = self.headers(&overrides, true);
         let out = OutgoingRequest { method: Method::POST, url, headers, body, call: None };
-        let got = self.send(out, overrides).await?;
-        Ok(ProbedAnswer::jsonrpc(got))
+        let response = self.send(out, overrides).await?;
+        Ok(ProbedAnswer::jsonrpc(response))
     }
 
     /// Posts a body to a method of the gRPC interface.
@@ -377,8 +381,8 @@ impl ProbeRun {
             body: body.to_vec(),
             call: Some(call),
         };
-        let got = self.send(out, overrides).await?;
-        Ok(ProbedAnswer::grpc(got, operation))
+        let response = self.send(out, overrides).await?;
+        Ok(ProbedAnswer::grpc(response, operation))
     }
 
     /// Returns the headers of a request.
@@ -403,7 +407,7 @@ impl ProbeRun {
         let required = self.required_extensions();
         let usual = (!required.is_empty()).then(|| required.join(", "));
         add(EXTENSIONS_HEADER, overrides.extensions, usual);
-        if let Some(token) = self.token(overrides.who) {
+        if let Some(token) = self.token(overrides.caller) {
             headers.push(("authorization", format!("Bearer {token}")));
         }
         headers
@@ -415,9 +419,9 @@ impl ProbeRun {
     }
 
     /// Returns the headers of a request for the card.
-    pub(crate) fn card_headers(&self, who: Who<'_>) -> Vec<(&'static str, String)> {
+    pub(crate) fn card_headers(&self, caller: Caller<'_>) -> Vec<(&'static str, String)> {
         let mut headers = vec![("accept", "application/json".to_owned())];
-        if let Some(token) = self.token(who) {
+        if let Some(token) = self.token(caller) {
             headers.push(("authorization", format!("Bearer {token}")));
         }
         headers
@@ -438,12 +442,12 @@ impl ProbeRun {
         headers
     }
 
-    pub(crate) fn token<'a>(&'a self, who: Who<'a>) -> Option<&'a str> {
-        match who {
-            Who::First => self.options.token.as_deref(),
-            Who::Second => self.options.token_b.as_deref(),
-            Who::Nobody => None,
-            Who::Token(token) => Some(token),
+    pub(crate) fn token<'a>(&'a self, caller: Caller<'a>) -> Option<&'a str> {
+        match caller {
+            Caller::First => self.options.token.as_deref(),
+            Caller::Second => self.options.token_b.as_deref(),
+            Caller::Anonymous => None,
+            Caller::Token(token) => Some(token),
         }
     }
 
@@ -461,17 +465,17 @@ impl ProbeRun {
         &mut self,
         mut out: OutgoingRequest,
         overrides: RequestOverrides<'_>,
-    ) -> Result<Got, CheckVerdict> {
-        if matches!(overrides.who, Who::First | Who::Second) {
-            self.keep_token(&mut out);
+    ) -> Result<HttpResponse, CheckVerdict> {
+        if matches!(overrides.caller, Caller::First | Caller::Second) {
+            self.remove_foreign_token(&mut out);
         }
         let mut waits = 0;
         loop {
-            let got = self.send_once(&out, overrides.leave_after).await?;
-            let wait = wait_wanted(&got).filter(|_| waits < WAITS);
+            let response = self.send_once(&out, overrides.leave_after).await?;
+            let wait = requested_wait(&response).filter(|_| waits < MAX_WAITS);
             let Some(wait) = wait else {
-                if overrides.expects_401 || !got.wants_credential() {
-                    return Ok(got);
+                if overrides.expects_401 || !response.wants_credential() {
+                    return Ok(response);
                 }
                 self.wants_credential = true;
                 return match &self.options.token {
@@ -485,14 +489,14 @@ impl ProbeRun {
             let wait = wait.min(LONGEST_WAIT);
             self.waited += wait;
             if self.waited > MAX_TOTAL_WAIT {
-                return unseen("the agent limits our requests");
+                return not_looked_at("the agent limits our requests");
             }
             tokio::time::sleep(wait).await;
         }
     }
 
     /// Removes the token from a request to an origin that it is not for.
-    fn keep_token(&self, out: &mut OutgoingRequest) {
+    fn remove_foreign_token(&self, out: &mut OutgoingRequest) {
         let origins = self.options.token_origins(&self.card_url);
         if check_origin(&out.url, &origins, false).is_err() {
             out.headers.retain(|(name, _)| *name != "authorization");
@@ -503,7 +507,7 @@ impl ProbeRun {
         &mut self,
         out: &OutgoingRequest,
         leave_after: Option<usize>,
-    ) -> Result<Got, CheckVerdict> {
+    ) -> Result<HttpResponse, CheckVerdict> {
         if self.spent >= self.options.budget {
             return skip(format!("the budget of {} requests is used up", self.options.budget));
         }
@@ -512,12 +516,12 @@ impl ProbeRun {
         let agent = ("user-agent", self.options.user_agent());
         let headers = out.headers.iter().chain([&agent]).map(|(name, value)| {
             let hidden = *name == "authorization";
-            let value = if hidden { "Bearer ***".to_owned() } else { blank(value, &secrets) };
+            let value = if hidden { "Bearer ***".to_owned() } else { redact(value, &secrets) };
             ((*name).to_owned(), value)
         });
         let request = RecordedRequest {
             method: out.method.to_string(),
-            url: blank(out.url.as_str(), &secrets),
+            url: redact(out.url.as_str(), &secrets),
             headers: headers.collect(),
             body: excerpt(body, &secrets),
         };
@@ -527,28 +531,28 @@ impl ProbeRun {
             return skip(REHEARSED);
         }
         self.spent += 1;
-        self.keep_pace().await;
+        self.wait_for_rate_limit().await;
         let started = Instant::now();
         let transferred = self.transfer(out, leave_after).await;
         self.took = started.elapsed();
         match transferred {
-            Ok(got) => {
-                exchange.answer = Some(got.shown(&secrets));
-                if let Some(sign) = super::leak::sign(&got.text()) {
+            Ok(response) => {
+                exchange.answer = Some(response.shown(&secrets));
+                if let Some(sign) = super::leak::sign(&response.text()) {
                     self.leaks.push((sign, exchange.clone()));
                 }
                 // The status UNKNOWN, which many servers send for an uncaught exception.
-                if got.metadata("grpc-status") == Some("2") {
+                if response.metadata("grpc-status") == Some("2") {
                     self.unknown_ends.push(exchange.clone());
                 }
-                if repeats(&got, &secrets) {
+                if contains_secret(&response, &secrets) {
                     self.seller.echoes.push(exchange.clone());
                 }
                 self.cite(exchange);
-                Ok(got)
+                Ok(response)
             }
             Err(why) => {
-                let why = blank(&why, &secrets);
+                let why = redact(&why, &secrets);
                 exchange.failure = Some(why.clone());
                 self.cite(exchange);
                 fail(format!("no answer: {why}"))
@@ -556,7 +560,7 @@ impl ProbeRun {
         }
     }
 
-    async fn keep_pace(&mut self) {
+    async fn wait_for_rate_limit(&mut self) {
         let Some(rate) = std::num::NonZeroU32::new(self.options.rate) else { return };
         let now = Instant::now();
         let at = self.next_at.unwrap_or(now).max(now);
@@ -567,9 +571,9 @@ impl ProbeRun {
 
 /// Returns true when an answer contains one of our credentials of eight or more bytes; a shorter one may be there by
 /// chance.
-fn repeats(got: &Got, secrets: &[String]) -> bool {
+fn contains_secret(response: &HttpResponse, secrets: &[String]) -> bool {
     let mut long = secrets.iter().filter(|secret| secret.len() >= 8);
-    long.any(|secret| got.text().contains(secret.as_str()))
+    long.any(|secret| response.text().contains(secret.as_str()))
 }
 
 fn add_query(url: &mut Url, query: &str) {

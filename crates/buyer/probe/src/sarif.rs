@@ -60,7 +60,7 @@ fn rule(check: &Check) -> Value {
         "id": check.id,
         "shortDescription": {"text": check.title},
         "fullDescription": {"text": format!("{} ({})", check.why, check.section)},
-        "help": {"text": check.mend},
+        "help": {"text": check.fix},
         "defaultConfiguration": {"level": level(check.level)},
         "properties": {
             "tags": [check.profile().name()],
@@ -78,7 +78,7 @@ fn result(
     let check = finding.check;
     let index = rules.iter().position(|rule| rule.id == check.id)?;
     let found = finding.verdict.text();
-    let message = format!("{} on {}: {found}. Fix: {}", check.title, finding.on, check.mend);
+    let message = format!("{} on {}: {found}. Fix: {}", check.title, finding.on, check.fix);
     let waived = finding
         .waived
         .as_ref()

@@ -18,14 +18,14 @@ pub(crate) fn wrong(look: impl FnOnce(&mut ShapeProblems)) -> ShapeProblems {
 
 impl ShapeProblems {
     /// Records a problem.
-    pub(crate) fn say(&mut self, text: impl Into<String>) {
+    pub(crate) fn add(&mut self, text: impl Into<String>) {
         self.0.push(text.into());
     }
 
     /// Records a problem when a condition does not hold.
     pub(crate) fn unless(&mut self, holds: bool, text: impl Into<String>) {
         if !holds {
-            self.say(text);
+            self.add(text);
         }
     }
 
@@ -157,7 +157,7 @@ pub(crate) fn same_artifacts(known: &Value, read: &Value, from: &str, wrong: &mu
         let id = text(artifact, "artifactId");
         let same = items(read, "artifacts").find(|other| text(other, "artifactId") == id);
         match same {
-            None => wrong.say(format!("an artifact of {from} is not in the task that is read")),
+            None => wrong.add(format!("an artifact of {from} is not in the task that is read")),
             Some(other) => wrong.unless(
                 contents(artifact) == contents(other),
                 format!("an artifact of {from} is another one in the task that is read"),

@@ -107,9 +107,10 @@ mod tests {
             "\u{1b}[2J",
             "",
         ];
-        let said: Vec<_> = Challenge::read_all(headers).iter().map(ToString::to_string).collect();
+        let challenges: Vec<_> =
+            Challenge::read_all(headers).iter().map(ToString::to_string).collect();
         assert_eq!(
-            said,
+            challenges,
             [
                 "Bearer; realm: larkspur; scope: leads:write leads:read; resource metadata: \
                  https://a.example/.well-known/oauth-protected-resource; error: insufficient_scope; \

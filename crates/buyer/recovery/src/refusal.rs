@@ -173,8 +173,8 @@ impl ProtocolError {
     /// Returns the challenge in the error's metadata, in the form of `WWW-Authenticate`.
     #[must_use]
     pub fn challenge(&self) -> Option<&str> {
-        let said = self.metadata.iter().find(|(name, _)| name == "challenge");
-        said.map(|(_, challenge)| challenge.as_str())
+        let found = self.metadata.iter().find(|(name, _)| name == "challenge");
+        found.map(|(_, challenge)| challenge.as_str())
     }
 }
 
@@ -226,7 +226,11 @@ impl fmt::Display for SellerRefusal {
             RefusalForm::Protocol(error) => (error.code.name(), error.message.as_str()),
             RefusalForm::Adcp(adcp) => {
                 let code = plain(adcp.error.code.name(), WORD);
-                return told(f, &code, &bounded(&adcp.error.message, MAX_MESSAGE));
+                return write_code_and_message(
+                    f,
+                    &code,
+                    &bounded(&adcp.error.message, MAX_MESSAGE),
+                );
             }
             RefusalForm::Grpc { code, message } => {
                 return write!(
@@ -250,11 +254,12 @@ impl fmt::Display for SellerRefusal {
         let message = message
             .strip_prefix(code.as_str())
             .map_or(message, |rest| rest.trim_start_matches([':', ' ']));
-        told(f, &code, &plain(message, SENTENCE))
+        write_code_and_message(f, &code, &plain(message, SENTENCE))
     }
 }
 
-fn told(f: &mut fmt::Formatter<'_>, code: &str, message: &str) -> fmt::Result {
+/// Writes the code, and the message unless it is empty.
+fn write_code_and_message(f: &mut fmt::Formatter<'_>, code: &str, message: &str) -> fmt::Result {
     if message.is_empty() { f.write_str(code) } else { write!(f, "{code}: {message}") }
 }
 

@@ -261,9 +261,9 @@ pub fn refusal_in(result: &Value) -> Option<RefusalForm> {
     if let Some(error) =
         result.get("structuredContent").filter(|structured| is_bare_error(structured))
     {
-        let said = error.pointer("/adcp_error/message").and_then(Value::as_str);
+        let message = error.pointer("/adcp_error/message").and_then(Value::as_str);
         return Some(RefusalForm::Words {
-            text: beginning(said.unwrap_or_default()),
+            text: beginning(message.unwrap_or_default()),
             malformed: None,
         });
     }

@@ -13,7 +13,7 @@ const ID: &str = "sandbox";
 
 /// Agent without a profile.
 #[derive(Debug)]
-struct Plain {
+struct ProfilelessAgent {
     card: PublishedCard,
     auth: Authenticator,
     service: TaskService,
@@ -26,7 +26,7 @@ pub(crate) fn router(clock: Clock, base_url: &str) -> Result<Router, InternalErr
     let card = PublishedCard::from_card(&card, clock.now());
     let memory = Arc::new(MemoryStore::default());
     let service = TaskService::open(Arc::clone(&memory) as _, clock.clone(), ID)?;
-    let agent = Plain { card, auth: Authenticator::open_to_all(ID), service };
+    let agent = ProfilelessAgent { card, auth: Authenticator::open_to_all(ID), service };
     Ok(http::router(Arc::new(AgentRegistry::new(
         HttpSettings::default(),
         clock,
@@ -35,7 +35,7 @@ pub(crate) fn router(clock: Clock, base_url: &str) -> Result<Router, InternalErr
     ))))
 }
 
-impl Agent for Plain {
+impl Agent for ProfilelessAgent {
     fn card(&self) -> &PublishedCard {
         &self.card
     }

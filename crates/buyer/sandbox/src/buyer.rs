@@ -74,13 +74,13 @@ impl Place {
 
 /// Buyer and remaining path of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct OfBuyer {
+pub(super) struct BuyerPath {
     pub(super) buyer: Option<BuyerName>,
     /// Path below the buyer's base address, with a leading slash.
     pub(super) rest: String,
 }
 
-impl OfBuyer {
+impl BuyerPath {
     /// Reads the buyer from a path.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ mod tests {
     fn a_path_names_its_buyer_or_none() {
         let of = |buyer: Option<&str>, rest: &str| {
             let buyer = buyer.map(|name| name.parse().unwrap());
-            Ok(OfBuyer { buyer, rest: rest.to_owned() })
+            Ok(BuyerPath { buyer, rest: rest.to_owned() })
         };
         for (path, expected) in [
             ("/a2a", of(None, "/a2a")),
@@ -114,11 +114,11 @@ mod tests {
                 of(Some("ada"), "/.well-known/agent-card.json")
             }),
         ] {
-            assert_eq!(OfBuyer::read(path), expected, "{path}");
+            assert_eq!(BuyerPath::read(path), expected, "{path}");
         }
         let long = format!("/buyers/{}/a2a", "x".repeat(65));
         for path in ["/buyers//a2a", "/buyers/../a2a", "/buyers/a%20b/a2a", &long] {
-            assert!(OfBuyer::read(path).is_err(), "{path}");
+            assert!(BuyerPath::read(path).is_err(), "{path}");
         }
     }
 }

@@ -129,22 +129,22 @@ pub fn inject(poison: Poison, real: WholeAnswer) -> WholeAnswer {
     let Ok(mut document) = tradepost_document::json::from_slice::<Value>(&real.body) else {
         return real;
     };
-    let venom = venom(poison);
+    let hostile = hostile_text(poison);
     // `message` is meant for people, so it is added where it is absent.
     if let Some(Value::Object(payload)) = document.pointer_mut("/result/message/parts/0/data") {
         payload.entry("message").or_insert_with(|| "Welcome.".into());
     }
-    infect(&mut document, &venom);
+    append_to_prose(&mut document, &hostile);
     // A tool's result has the same content twice, and a client may read either.
     let content = document.pointer_mut("/result/content").and_then(Value::as_array_mut);
     for text in content.into_iter().flatten().filter_map(|part| part.get_mut("text")) {
-        let Some(said) = text.as_str() else { continue };
-        *text = match tradepost_document::json::from_str::<Value>(said) {
-            Ok(mut same) => {
-                infect(&mut same, &venom);
-                same.to_string()
+        let Some(original) = text.as_str() else { continue };
+        *text = match tradepost_document::json::from_str::<Value>(original) {
+            Ok(mut nested) => {
+                append_to_prose(&mut nested, &hostile);
+                nested.to_string()
             }
-            Err(_) => format!("{said} {venom}"),
+            Err(_) => format!("{original} {hostile}"),
         }
         .into();
     }
@@ -166,18 +166,19 @@ const PROSE: &[&str] = &[
     "rationale",
 ];
 
-fn infect(value: &mut Value, venom: &str) {
+/// Appends the hostile text to every free-text member, at any depth.
+fn append_to_prose(value: &mut Value, hostile: &str) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| infect(item, venom)),
+        Value::Array(items) => items.iter_mut().for_each(|item| append_to_prose(item, hostile)),
         Value::Object(members) => {
             for (name, value) in members {
                 if let Value::String(text) = &mut *value
                     && PROSE.contains(&name.as_str())
                 {
                     text.push(' ');
-                    text.push_str(venom);
+                    text.push_str(hostile);
                 } else {
-                    infect(value, venom);
+                    append_to_prose(value, hostile);
                 }
             }
         }
@@ -185,8 +186,8 @@ fn infect(value: &mut Value, venom: &str) {
     }
 }
 
-/// Returns the text to append.
-fn venom(poison: Poison) -> String {
+/// Returns the hostile text to append.
+fn hostile_text(poison: Poison) -> String {
     match poison {
         Poison::Control => {
             "\u{1b}[2J\u{1b}[31m\u{1b}]0;owned\u{7}\u{9b}1A\u{8}\u{8}\u{0}price: 1\r\n".to_owned()
@@ -201,7 +202,7 @@ fn venom(poison: Poison) -> String {
             .to_owned(),
         Poison::All => {
             let others = Poison::ALL.iter().filter(|one| **one != Poison::All);
-            others.map(|one| venom(*one)).collect::<Vec<_>>().join(" ")
+            others.map(|one| hostile_text(*one)).collect::<Vec<_>>().join(" ")
         }
     }
 }

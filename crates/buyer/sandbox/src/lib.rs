@@ -36,7 +36,7 @@ pub mod watch;
 
 mod session;
 
-use buyer::{BuyerName, OfBuyer, Place};
+use buyer::{BuyerName, BuyerPath, Place};
 use refuse::WholeAnswer;
 use report::overview::Overview;
 use script::{AskedFor, Script};
@@ -155,13 +155,13 @@ impl Sandbox {
     /// # Errors
     /// [`Dropped`], when the connection is to end instead.
     pub async fn answer(&self, mut request: Request) -> Result<Response, Dropped> {
-        let of_buyer = match OfBuyer::read(request.uri().path()) {
-            Ok(of_buyer) => of_buyer,
+        let buyer_path = match BuyerPath::read(request.uri().path()) {
+            Ok(buyer_path) => buyer_path,
             Err(why) => return Ok(problem(StatusCode::NOT_FOUND, why)),
         };
         let asks_for_report = request.method() == Method::GET
-            && of_buyer.rest.strip_suffix('/').unwrap_or(&of_buyer.rest) == REPORT_PATH;
-        let Some(name) = of_buyer.buyer else {
+            && buyer_path.rest.strip_suffix('/').unwrap_or(&buyer_path.rest) == REPORT_PATH;
+        let Some(name) = buyer_path.buyer else {
             if asks_for_report {
                 return Ok(self.report().respond(&request));
             }
@@ -184,7 +184,7 @@ impl Sandbox {
                 return Ok(problem(StatusCode::INTERNAL_SERVER_ERROR, why));
             }
         };
-        *request.uri_mut() = below(request.uri(), &of_buyer.rest);
+        *request.uri_mut() = below(request.uri(), &buyer_path.rest);
         seller.answer(request, &self.finished).await
     }
 

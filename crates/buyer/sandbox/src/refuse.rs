@@ -105,11 +105,12 @@ pub fn task(code: TaskCode, words: &RefusalWords, sent: &SentRequest) -> WholeAn
     let answer = AdcpAnswer { context, ..AdcpAnswer::failed(error, Vec::new()) };
     let mut document = answer.document();
     // Copied from the script even where it makes no sense.
-    if let Some(said) = &words.retry_after {
-        let said = said.parse::<i64>().map_or_else(|_| said.as_str().into(), Value::from);
+    if let Some(retry_after) = &words.retry_after {
+        let retry_after =
+            retry_after.parse::<i64>().map_or_else(|_| retry_after.as_str().into(), Value::from);
         for place in ["/adcp_error", "/errors/0"] {
             if let Some(error) = document.pointer_mut(place).and_then(Value::as_object_mut) {
-                error.insert("retry_after".to_owned(), said.clone());
+                error.insert("retry_after".to_owned(), retry_after.clone());
             }
         }
     }

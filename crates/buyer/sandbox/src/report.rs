@@ -43,17 +43,17 @@ impl SandboxReport {
         script: &Script,
         buyer: Option<BuyerName>,
         since: Timestamp,
-        watch: &BuyerGrader,
+        grader: &BuyerGrader,
     ) -> Self {
         Self {
             script: script.name.clone(),
             buyer,
             since,
-            requests: watch.requests,
-            counts: watch.counts.clone(),
-            findings: watch.findings.iter().cloned().collect(),
-            exchanges: watch.exchanges.iter().cloned().collect(),
-            in_doubt: watch.in_doubt(),
+            requests: grader.requests,
+            counts: grader.counts.clone(),
+            findings: grader.findings.iter().cloned().collect(),
+            exchanges: grader.exchanges.iter().cloned().collect(),
+            in_doubt: grader.in_doubt(),
         }
     }
 
@@ -120,7 +120,8 @@ impl SandboxReport {
             }
         }
         for doubt in &self.in_doubt {
-            let _ = writeln!(out, "\nin doubt: {}\n  {}", what_is_open(doubt), what_to_do(doubt));
+            let _ =
+                writeln!(out, "\nin doubt: {}\n  {}", describe_doubt(doubt), doubt_advice(doubt));
         }
         let _ = writeln!(out, "\n{}", self.verdict());
         out
@@ -128,14 +129,14 @@ impl SandboxReport {
 }
 
 /// Describes a request in doubt.
-fn what_is_open(doubt: &UnknownResult) -> String {
+fn describe_doubt(doubt: &UnknownResult) -> String {
     let UnknownResult { exchange, attempts, .. } = doubt;
     let times = if *attempts == 1 { "time" } else { "times" };
     format!("request {exchange} was sent {attempts} {times}, and nothing final was said")
 }
 
 /// Describes the buyer's next step for a request in doubt.
-fn what_to_do(doubt: &UnknownResult) -> String {
+fn doubt_advice(doubt: &UnknownResult) -> String {
     let seller = if doubt.taken { "has" } else { "does not have" };
     let way = if doubt.keyed {
         "send it again under its key, or say that it may have arrived"

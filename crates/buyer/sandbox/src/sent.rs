@@ -68,7 +68,7 @@ impl SentRequest {
     /// Reads a request for the agent card.
     #[must_use]
     pub fn card(parts: &Parts) -> Self {
-        Self { target: Some(AskedFor::Card), ..Self::nothing(parts) }
+        Self { target: Some(AskedFor::Card), ..Self::without_payload(parts) }
     }
 
     /// Reads the operation of a request and its parameters; `None` when it is no operation of A2A 1.0.
@@ -94,7 +94,7 @@ impl SentRequest {
     /// Reads a request to a dealer.
     #[must_use]
     pub fn message(parts: &Parts, body: &[u8], now: Timestamp) -> Self {
-        let mut sent = Self::nothing(parts);
+        let mut sent = Self::without_payload(parts);
         let Some((operation, params)) = sent.open(parts, body) else { return sent };
         let activated = activated_extensions(&parts.headers);
         let message = match a2a::request::read(operation, params.as_ref()) {
@@ -137,7 +137,7 @@ impl SentRequest {
     /// everything but the message's id, by which an agent may recognise a message (A2A §3.3.1).
     #[must_use]
     pub fn call(parts: &Parts, body: &[u8]) -> Self {
-        let mut sent = Self::nothing(parts);
+        let mut sent = Self::without_payload(parts);
         let Some((operation, params)) = sent.open(parts, body) else { return sent };
         sent.target = Some(AskedFor::Operation(operation));
         match a2a::request::read(operation, params.as_ref()) {
@@ -162,7 +162,7 @@ impl SentRequest {
     /// Reads a call of a publisher's tool over MCP; `None` for a message that calls no tool.
     #[must_use]
     pub fn tool(parts: &Parts, body: &[u8]) -> Option<Self> {
-        let mut sent = Self::nothing(parts);
+        let mut sent = Self::without_payload(parts);
         let header = |name: &str| parts.headers.get(name).map(|value| value.as_bytes());
         let read = jsonrpc::read_message(body).map_err(|reject| mcp::McpError::rejected(&reject));
         let read = read.and_then(|message| mcp::request(message, header).map_err(|(_, fail)| fail));
@@ -240,7 +240,8 @@ impl SentRequest {
         }
     }
 
-    fn nothing(parts: &Parts) -> Self {
+    /// Creates a request without a payload; its circumstances are a digest of the headers that may change an answer.
+    fn without_payload(parts: &Parts) -> Self {
         let mut hash = Sha256::new();
         for name in [AUTHORIZATION.as_str(), a2a::VERSION_HEADER, a2a::EXTENSIONS_HEADER] {
             for value in parts.headers.get_all(name) {

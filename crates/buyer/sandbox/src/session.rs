@@ -39,7 +39,7 @@ const MAX_BODY: usize = 1024 * 1024;
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
 /// Path to which redirects lead.
-const ELSEWHERE_PATH: &str = "/_sandbox/elsewhere";
+const REDIRECT_TARGET_PATH: &str = "/_sandbox/elsewhere";
 
 /// Seed of the demo inventory, the same for every buyer.
 const SEED: u64 = 20_260_401;
@@ -60,7 +60,7 @@ pub(super) struct PlayedSeller {
 /// State that changes with each request.
 #[derive(Debug)]
 struct SandboxState {
-    watch: BuyerGrader,
+    grader: BuyerGrader,
     /// Number of requests counted by each rule, for rules that count all of them.
     counted: Vec<u64>,
     units: Vec<FeedUnit>,
@@ -89,16 +89,16 @@ impl PlayedSeller {
             SellerKind::Agent => (agent::router(clock.clone(), &place.base_url)?, None, Vec::new()),
             SellerKind::Publisher => (cast.publisher(&place)?, None, Vec::new()),
         };
-        let watch = BuyerGrader::new(script.budget, script.seller.has(AskedFor::Card));
+        let grader = BuyerGrader::new(script.budget, script.seller.has(AskedFor::Card));
         let counted = vec![0; script.rules.len()];
-        let state = Mutex::new(SandboxState { watch, counted, units });
+        let state = Mutex::new(SandboxState { grader, counted, units });
         Ok(Self { script, place, clock, started, dealer, router, state })
     }
 
     /// Returns the report on its buyer so far.
     pub(super) fn report(&self) -> SandboxReport {
         let buyer = self.place.buyer.clone();
-        SandboxReport::new(&self.script, buyer, self.started, &self.state().watch)
+        SandboxReport::new(&self.script, buyer, self.started, &self.state().grader)
     }
 
     /// Answers a request of its buyer; the buyer's prefix is already removed from the path.
@@ -113,9 +113,9 @@ impl PlayedSeller {
         let arrived = self.clock.now();
         let path = request.uri().path();
         match (request.method(), path.strip_suffix('/').unwrap_or(path)) {
-            (_, ELSEWHERE_PATH) => {
+            (_, REDIRECT_TARGET_PATH) => {
                 let message = "the request came to where a redirect led";
-                self.state().watch.find_elsewhere(FindingKind::RedirectFollowed, message);
+                self.state().grader.find_elsewhere(FindingKind::RedirectFollowed, message);
                 let page = refuse::html("You are elsewhere now");
                 return Ok(damage::whole(WholeAnswer::new(StatusCode::OK, "text/html", page)));
             }
@@ -161,10 +161,10 @@ impl PlayedSeller {
     }
 
     /// Returns a redirect to another path of this buyer.
-    fn elsewhere(&self) -> WholeAnswer {
+    fn redirect(&self) -> WholeAnswer {
         let page = refuse::html("Moved");
         let mut whole = WholeAnswer::new(StatusCode::TEMPORARY_REDIRECT, "text/html", page);
-        let location = format!("{}{ELSEWHERE_PATH}", self.place.path());
+        let location = format!("{}{REDIRECT_TARGET_PATH}", self.place.path());
         if let Ok(location) = HeaderValue::from_str(&location) {
             whole.headers.insert(header::LOCATION, location);
         }
@@ -188,9 +188,9 @@ impl PlayedSeller {
         let rule = rule.unwrap_or(&answer);
         // Executed first, even when the answer is a refusal: a lead can be stored without its buyer being told.
         let real = if rule.acted {
-            let real = self.really(Request::from_parts(parts, Body::from(body))).await;
+            let real = self.true_answer(Request::from_parts(parts, Body::from(body))).await;
             let is_card = sent.target == Some(AskedFor::Card);
-            Some(if is_card { self.with_what_is_played(real) } else { real })
+            Some(if is_card { self.without_unplayed_bindings(real) } else { real })
         } else {
             None
         };
@@ -210,10 +210,10 @@ impl PlayedSeller {
             (RuleAction::Http(status, page), _) => {
                 SentOutcome::Whole(refuse::http(*status, *page, words))
             }
-            (RuleAction::Redirect, _) => SentOutcome::Whole(self.elsewhere()),
-            (RuleAction::Truncate, Some(real)) => SentOutcome::Senseless(damage::truncated(real)),
+            (RuleAction::Redirect, _) => SentOutcome::Whole(self.redirect()),
+            (RuleAction::Truncate, Some(real)) => SentOutcome::Malformed(damage::truncated(real)),
             (RuleAction::Garbage(kind), Some(real)) => {
-                SentOutcome::Senseless(damage::garbage(*kind, real, &sent))
+                SentOutcome::Malformed(damage::garbage(*kind, real, &sent))
             }
             (RuleAction::Inject(poison), Some(real)) => {
                 SentOutcome::Whole(damage::inject(*poison, real))
@@ -244,13 +244,13 @@ impl PlayedSeller {
             SentOutcome::Whole(WholeAnswer { status, headers, body }) => {
                 BuyerReply::read(*status, headers, body, now)
             }
-            SentOutcome::Senseless(_) | SentOutcome::Nothing => BuyerReply::Nothing,
+            SentOutcome::Malformed(_) | SentOutcome::Nothing => BuyerReply::Nothing,
         };
         // Recorded before it is sent, because the buyer's next request may arrive at once.
-        self.state().watch.answered(number, &sent, &reply, taken, now);
+        self.state().grader.answered(number, &sent, &reply, taken, now);
         match outcome {
             SentOutcome::Whole(whole) => Ok(damage::whole(whole)),
-            SentOutcome::Senseless(response) => Ok(response),
+            SentOutcome::Malformed(response) => Ok(response),
             SentOutcome::Nothing => Err(Dropped),
         }
     }
@@ -259,7 +259,7 @@ impl PlayedSeller {
     /// decides.
     fn begin(&self, sent: &SentRequest, arrived: Timestamp) -> (u64, Option<&ScriptRule>) {
         let mut state = self.state();
-        let (number, attempt) = state.watch.arrived(sent, arrived);
+        let (number, attempt) = state.grader.arrived(sent, arrived);
         let passed = self.started.duration_until(arrived);
         let mut chosen = None;
         for (index, rule) in self.script.rules.iter().enumerate() {
@@ -279,7 +279,7 @@ impl PlayedSeller {
             }
         }
         if let Some((index, _)) = chosen {
-            state.watch.decided(number, index);
+            state.grader.decided(number, index);
         }
         (number, chosen.map(|(_, rule)| rule))
     }
@@ -289,7 +289,7 @@ impl PlayedSeller {
         self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {})
     }
 
-    async fn really(&self, request: Request) -> WholeAnswer {
+    async fn true_answer(&self, request: Request) -> WholeAnswer {
         let (parts, body) = self.forward(request).await.into_parts();
         let body = Limited::new(body, MAX_ANSWER).collect().await;
         let body = body.map(|body| body.to_bytes()).unwrap_or_default();
@@ -300,7 +300,7 @@ impl PlayedSeller {
     }
 
     /// Removes the bindings that the sandbox does not play from an agent's card.
-    fn with_what_is_played(&self, card: WholeAnswer) -> WholeAnswer {
+    fn without_unplayed_bindings(&self, card: WholeAnswer) -> WholeAnswer {
         let mut document: Value =
             tradepost_document::json::from_slice(&card.body).unwrap_or_default();
         let interfaces = document.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
@@ -355,7 +355,7 @@ enum SentOutcome {
     /// Well-formed answer.
     Whole(WholeAnswer),
     /// Answer that cannot be understood.
-    Senseless(Response),
+    Malformed(Response),
     /// No answer.
     Nothing,
 }

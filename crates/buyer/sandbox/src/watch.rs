@@ -40,7 +40,7 @@ pub struct BuyerGrader {
     messages: BoundedCache<String, Digest>,
     grants: BoundedCache<Digest, BTreeSet<String>>,
     /// Vehicles that the seller has reported as gone.
-    gone: BoundedCache<String, ()>,
+    unavailable_vehicles: BoundedCache<String, ()>,
     /// Most recent exchanges.
     pub(super) exchanges: VecDeque<GradedExchange>,
     /// Most recent findings.
@@ -60,7 +60,7 @@ impl Default for BuyerGrader {
             keys: BoundedCache::new(MAX_REMEMBERED),
             messages: BoundedCache::new(MAX_REMEMBERED),
             grants: BoundedCache::new(MAX_REMEMBERED),
-            gone: BoundedCache::new(MAX_REMEMBERED),
+            unavailable_vehicles: BoundedCache::new(MAX_REMEMBERED),
             exchanges: VecDeque::new(),
             findings: VecDeque::new(),
             counts: Vec::new(),
@@ -116,7 +116,7 @@ struct BuyerIntent {
     /// True when the request has an effect, as a lead has.
     has_effect: bool,
     /// True when the attempt before the last one left the effect in doubt.
-    was_open: bool,
+    was_in_doubt: bool,
     /// True when the seller has executed the request.
     taken: bool,
 }
@@ -202,16 +202,16 @@ impl BuyerGrader {
         {
             self.keys.remove(key);
         }
-        let gone = matches!(reply, BuyerReply::Refusal { code, .. }
+        let unavailable = matches!(reply, BuyerReply::Refusal { code, .. }
             if code == "VEHICLE_UNAVAILABLE" || code == "VEHICLE_NOT_FOUND");
         for (name, id) in sent.vehicle() {
             let vehicle = format!("{name} {id}");
-            if gone {
-                self.gone.insert(vehicle, ());
+            if unavailable {
+                self.unavailable_vehicles.insert(vehicle, ());
             } else if *reply == BuyerReply::Success && sent.skill() == Some(Skill::InventoryVehicle)
             {
                 // A vehicle that the seller offers again may be requested again.
-                self.gone.remove(&vehicle);
+                self.unavailable_vehicles.remove(&vehicle);
             }
         }
     }
@@ -233,7 +233,7 @@ impl BuyerGrader {
                 None => self.messages.insert(id.clone(), digest),
             }
         }
-        let fresh = BuyerIntent {
+        let new_intent = BuyerIntent {
             attempts: 1,
             first: at,
             last: at,
@@ -242,18 +242,18 @@ impl BuyerGrader {
             circumstances: sent.circumstances,
             key: sent.key.clone(),
             has_effect: sent.has_effect(),
-            was_open: false,
+            was_in_doubt: false,
             taken: false,
         };
         let Some(known) = self.intents.get(&digest) else {
-            self.intents.insert(digest, fresh);
+            self.intents.insert(digest, new_intent);
             return 1;
         };
-        let previous = std::mem::replace(known, fresh);
-        let (begins_anew, found) = judge(&previous, sent, self.budget, at);
-        if !begins_anew {
+        let previous = std::mem::replace(known, new_intent);
+        let (is_new_intent, found) = grade_repetition(&previous, sent, self.budget, at);
+        if !is_new_intent {
             (known.attempts, known.first) = (previous.attempts + 1, previous.first);
-            (known.was_open, known.taken) = (previous.is_open(), previous.taken);
+            (known.was_in_doubt, known.taken) = (previous.is_in_doubt(), previous.taken);
             self.retries = self.retries.saturating_add(1);
         }
         let attempts = known.attempts;
@@ -262,15 +262,15 @@ impl BuyerGrader {
             self.find(finding, number, message);
         }
         let RequestBudget { attempts: most, elapsed: longest, retries, .. } = self.budget;
-        if !begins_anew && attempts > most {
+        if !is_new_intent && attempts > most {
             let message = format!("attempt {attempts} of an intent; {most} are permitted");
             self.find(FindingKind::BudgetAttempts, number, message);
         }
-        if !begins_anew && elapsed > longest {
+        if !is_new_intent && elapsed > longest {
             let message = format!("{elapsed:#} after the first attempt; {longest:#} are permitted");
             self.find(FindingKind::BudgetElapsed, number, message);
         }
-        if !begins_anew && self.retries > retries {
+        if !is_new_intent && self.retries > retries {
             let message = format!("retry {} in all; {retries} are permitted", self.retries);
             self.find(FindingKind::BudgetRetries, number, message);
         }
@@ -309,10 +309,12 @@ impl BuyerGrader {
                 None => self.grants.insert(consent.grant, consent.channels.clone()),
             }
         }
-        let gone = sent.vehicle().into_iter().find_map(|(name, id)| {
-            self.gone.get(&format!("{name} {id}")).map(|()| format!("{name} {}", clip(id)))
+        let unavailable = sent.vehicle().into_iter().find_map(|(name, id)| {
+            self.unavailable_vehicles
+                .get(&format!("{name} {id}"))
+                .map(|()| format!("{name} {}", clip(id)))
         });
-        if let Some(vehicle) = gone {
+        if let Some(vehicle) = unavailable {
             let message = format!("the seller has said that {vehicle} is gone");
             self.find(FindingKind::VehicleGone, number, message);
         }
@@ -336,7 +338,7 @@ impl BuyerGrader {
     #[must_use]
     pub fn in_doubt(&self) -> Vec<UnknownResult> {
         let intents = self.intents.iter();
-        let open = intents.filter(|(_, intent)| intent.has_effect && intent.is_open());
+        let open = intents.filter(|(_, intent)| intent.has_effect && intent.is_in_doubt());
         let mut doubts: Vec<_> =
             open.map(|(digest, intent)| UnknownResult::new(*digest, intent)).collect();
         doubts.sort_unstable_by_key(|doubt| doubt.exchange);
@@ -345,7 +347,7 @@ impl BuyerGrader {
 }
 
 /// Returns true when a request begins a new intent, and the mistakes of sending it again.
-fn judge(
+fn grade_repetition(
     previous: &BuyerIntent,
     sent: &SentRequest,
     budget: RequestBudget,
@@ -356,7 +358,7 @@ fn judge(
     let changed = sent.circumstances != previous.circumstances;
     let other_key = sent.key != previous.key || sent.key.is_none();
     let passed = previous.last.duration_until(at);
-    let (begins_anew, wait) = match &previous.reply {
+    let (is_new_intent, wait) = match &previous.reply {
         None | Some(BuyerReply::Nothing) => (false, None),
         Some(BuyerReply::Success) => (true, None),
         Some(BuyerReply::Refusal { retryable: true, wait, .. }) => (false, *wait),
@@ -386,17 +388,17 @@ fn judge(
     if let Some((finding, noun, name)) = doubled
         && sent.has_effect()
         && other_key
-        && previous.is_open()
+        && previous.is_in_doubt()
     {
         let message = format!("the {noun} of exchange {before} again, under another {name}");
         found.push((finding, message));
     }
-    if begins_anew || refused_for_good {
-        return (begins_anew, found);
+    if is_new_intent || refused_for_good {
+        return (is_new_intent, found);
     }
-    let owed = wait.unwrap_or_default().min(budget.patience);
-    if passed < owed {
-        let message = format!("after {passed:#}; exchange {before} asked for {owed:#}");
+    let required_wait = wait.unwrap_or_default().min(budget.patience);
+    if passed < required_wait {
+        let message = format!("after {passed:#}; exchange {before} asked for {required_wait:#}");
         found.push((FindingKind::RetryEarly, message));
     } else if passed < budget.pause {
         let message = format!("{passed:#} after exchange {before}");

@@ -221,8 +221,8 @@ impl A2aRefusal {
     /// Returns the authentication challenge, if there is one.
     #[must_use]
     pub fn challenge(&self) -> Option<&str> {
-        let said = self.metadata.iter().find(|(key, _)| *key == CHALLENGE);
-        said.map(|(_, challenge)| challenge.as_str())
+        let found = self.metadata.iter().find(|(key, _)| *key == CHALLENGE);
+        found.map(|(_, challenge)| challenge.as_str())
     }
 
     /// Returns true when there are details to send.

@@ -304,10 +304,10 @@ pub fn with_violation(refusal: A2aRefusal, field: &str, description: &str) -> A2
 fn wrong(violations: Vec<FieldViolation>, total: usize) -> A2aRefusal {
     const IN_WORDS: usize = 10;
     let first = || violations.iter().take(IN_WORDS);
-    let said: Vec<_> = first().map(|v| format!("{}: {}", v.field, v.description)).collect();
+    let listed: Vec<_> = first().map(|v| format!("{}: {}", v.field, v.description)).collect();
     let fields: Vec<_> = first().map(|violation| violation.field.as_str()).collect();
-    let mut message = format!("Invalid parameters: {}", said.join("; "));
-    if let more @ 1.. = total.saturating_sub(said.len()) {
+    let mut message = format!("Invalid parameters: {}", listed.join("; "));
+    if let more @ 1.. = total.saturating_sub(listed.len()) {
         message = format!("{message}; and {more} more");
     }
     let refusal =

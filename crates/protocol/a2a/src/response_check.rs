@@ -50,11 +50,11 @@ pub fn artifact_problems(artifact: &Artifact) -> Vec<FieldViolation> {
 /// Formats problems on one line for the log. They name paths, and never repeat values.
 #[must_use]
 pub fn in_one_line(problems: &[FieldViolation]) -> String {
-    let said: Vec<_> = problems
+    let sentences: Vec<_> = problems
         .iter()
         .map(|problem| format!("{} {}", problem.field, problem.description))
         .collect();
-    said.join("; ")
+    sentences.join("; ")
 }
 
 /// The problems found so far.
@@ -145,10 +145,10 @@ mod tests {
 
     #[test]
     fn artifacts_of_a_task_have_own_ids_and_parts() {
-        let said = || vec![Part::text("x")];
+        let parts = || vec![Part::text("x")];
         let artifacts = vec![
-            Artifact::new("a", said()),
-            Artifact::new("a", said()),
+            Artifact::new("a", parts()),
+            Artifact::new("a", parts()),
             Artifact::new("", Vec::new()),
         ];
         let status = TaskStatus {
@@ -161,7 +161,7 @@ mod tests {
             context_id: "c".to_owned(),
             status,
             artifacts: Some(artifacts),
-            history: Some(vec![message("", said())]),
+            history: Some(vec![message("", parts())]),
             metadata: None,
         };
         let problems: Vec<_> =

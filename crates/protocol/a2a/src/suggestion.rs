@@ -30,14 +30,14 @@ impl Operation {
         if method.len() > LONGEST_METHOD {
             return None;
         }
-        let asked = letters(method);
+        let sent_letters = letters(method);
         let current = Self::ALL.iter().map(|operation| (operation.name(), *operation));
         let older = Self::ALL.iter().filter_map(|operation| Some((operation.older()?, *operation)));
         let known = current.chain(older).chain(OTHER_METHODS);
         let differing = known.map(|(name, operation)| {
             let name = letters(name);
-            let longer = name.len().max(asked.len());
-            let slips = strsim::damerau_levenshtein(&name, &asked);
+            let longer = name.len().max(sent_letters.len());
+            let slips = strsim::damerau_levenshtein(&name, &sent_letters);
             Comparison { slips, longer, operation }
         });
         let nearest = differing.min_by_key(|comparison| comparison.slips)?;

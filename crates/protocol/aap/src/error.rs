@@ -309,11 +309,11 @@ fn whole_millis(window: Duration) -> u64 {
 /// Summarises the first problems, for SDKs that drop the details.
 // Some SDKs show the message only (C-11).
 fn summary(problems: &Problems) -> String {
-    const IN_WORDS: usize = 10;
-    let said = || problems.listed().iter().take(IN_WORDS);
+    const MAX_IN_MESSAGE: usize = 10;
+    let first_problems = || problems.listed().iter().take(MAX_IN_MESSAGE);
     let size = |problem: &Problem| problem.pointer.len() + problem.message.len() + ": ; ".len();
-    let mut text = String::with_capacity(said().map(size).sum());
-    for problem in said() {
+    let mut text = String::with_capacity(first_problems().map(size).sum());
+    for problem in first_problems() {
         if !text.is_empty() {
             text.push_str("; ");
         }
@@ -323,7 +323,7 @@ fn summary(problems: &Problems) -> String {
         }
         text.push_str(&problem.message);
     }
-    let more = problems.total().saturating_sub(IN_WORDS);
+    let more = problems.total().saturating_sub(MAX_IN_MESSAGE);
     if more > 0 {
         text.push_str(&format!("; and {more} more"));
     }

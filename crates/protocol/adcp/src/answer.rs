@@ -126,7 +126,7 @@ impl AdcpAnswer {
     #[must_use]
     pub fn text(&self) -> JsonPieces {
         /// Typical maximum size of a refusal in bytes.
-        const USUAL: usize = 2 * 1024;
+        const INITIAL_CAPACITY: usize = 2 * 1024;
         let mut text = JsonPieces::new();
         match &self.beginning {
             Some(beginning) => {
@@ -134,7 +134,7 @@ impl AdcpAnswer {
                 write(self.last(), ",", &mut text);
             }
             None => {
-                text = String::with_capacity(USUAL).into();
+                text = String::with_capacity(INITIAL_CAPACITY).into();
                 write(self.members(), "{", &mut text);
             }
         }

@@ -62,7 +62,7 @@ fn is_text(kind: &Value) -> bool {
 pub fn of_task(answer: &Value) -> Result<Option<&Value>, WrappedPayload> {
     let Some(task) = unwrapped(answer) else { return Ok(None) };
     let state = task.pointer("/status/state").and_then(Value::as_str);
-    let said = || {
+    let message_data = || {
         let parts = task.pointer("/status/message/parts").and_then(Value::as_array);
         parts.into_iter().flatten().find_map(data)
     };
@@ -78,7 +78,7 @@ pub fn of_task(answer: &Value) -> Result<Option<&Value>, WrappedPayload> {
             match parts.into_iter().flatten().rev().find_map(data) {
                 Some(data) if is_wrapped(data) => Err(WrappedPayload),
                 Some(data) => Ok(Some(data)),
-                None => Ok(said()),
+                None => Ok(message_data()),
             }
         }
         Some(
@@ -86,7 +86,7 @@ pub fn of_task(answer: &Value) -> Result<Option<&Value>, WrappedPayload> {
             | AdcpTaskStatus::Working
             | AdcpTaskStatus::InputRequired
             | AdcpTaskStatus::AuthRequired,
-        ) => Ok(said()),
+        ) => Ok(message_data()),
         Some(AdcpTaskStatus::Unknown) | None => Ok(None),
     }
 }

@@ -205,7 +205,7 @@ pub fn read_facets(
     let skill = Skill::InventoryFacets;
     let mut problems = Problems::new();
     read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
-        optional "filters" => filters: keep,
+        optional "filters" => filters: as_sent,
     });
     let (what, _) = checked(skill, [("filters", filters)], terms, &mut problems);
     point_to_filters(arguments, &mut problems);
@@ -224,9 +224,9 @@ pub fn read_search(
     let skill = Skill::InventorySearch;
     let mut problems = Problems::new();
     read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
-        optional "filters" => filters: keep,
+        optional "filters" => filters: as_sent,
         optional "pagination" => page: read_page,
-        optional "sort" => sort: keep,
+        optional "sort" => sort: as_sent,
     });
     let (skip, limit) = page.unwrap_or((0, DEFAULT_LIMIT));
     let members = [("filters", filters), ("sort", sort)];
@@ -265,9 +265,9 @@ pub fn read_vehicle(
     let skill = Skill::InventoryVehicle;
     let mut problems = Problems::new();
     read_arguments!(skill, arguments, names, &mut problems, "dealer" => dealer: one, {
-        optional "vin" => vin: keep,
-        optional "stock" => stock: keep,
-        optional "vehicle_id" => vehicle_id: keep,
+        optional "vin" => vin: as_sent,
+        optional "stock" => stock: as_sent,
+        optional "vehicle_id" => vehicle_id: as_sent,
     });
     let dealer = the_one(arguments, "dealer", dealer, names, &mut problems);
     let members = [("vin", vin), ("stock", stock), ("vehicle_id", vehicle_id)];
@@ -287,7 +287,7 @@ pub fn read_lead(
 ) -> Result<CheckedCall<LeadArguments>, Problems> {
     fn consent(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Value> {
         read_object!(value, at, problems, closed {
-            required "allowed_channels" => channels: keep,
+            required "allowed_channels" => channels: as_sent,
         });
         channels
     }
@@ -297,12 +297,12 @@ pub fn read_lead(
     let skill = Skill::LeadSubmit;
     let mut problems = Problems::new();
     read_arguments!(skill, arguments, names, &mut problems, "dealer" => dealer: one, {
-        required "customer" => customer: keep,
+        required "customer" => customer: as_sent,
         required "consent" => channels: consent,
-        optional "vehicle_of_interest" => vehicle_of_interest: keep,
-        optional "trade_in" => trade_in: keep,
-        optional "appointment" => appointment: keep,
-        optional "message" => message: keep,
+        optional "vehicle_of_interest" => vehicle_of_interest: as_sent,
+        optional "trade_in" => trade_in: as_sent,
+        optional "appointment" => appointment: as_sent,
+        optional "message" => message: as_sent,
         optional "confirmation" => confirmation: token,
         optional "conversation" => conversation: token,
         optional "consent_shown_to_user" => shown: parse::boolean,
@@ -447,7 +447,7 @@ fn payload<const N: usize>(skill: Skill, members: [(&'static str, Option<Value>)
 }
 
 /// Accepts any value; `tradepost_aap` checks it later.
-fn keep(value: &Value, _: &DocumentPlace<'_>, _: &mut Problems) -> Option<Value> {
+fn as_sent(value: &Value, _: &DocumentPlace<'_>, _: &mut Problems) -> Option<Value> {
     Some(value.clone())
 }
 

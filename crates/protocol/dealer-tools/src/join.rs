@@ -74,7 +74,7 @@ pub fn facets(found: &[DealerReply<'_>], payload: &Map, failed: FailedDealers) -
         let facets = cleaner.clean(reply.data);
         cut |= cleaner.cut;
         let speaks = facets.as_object().is_none_or(Map::is_empty) || search::asks_in_words(payload);
-        let message = search::said(reply.message).filter(|_| speaks);
+        let message = search::clean_message(reply.message).filter(|_| speaks);
         add_facets(&mut sum, &facets);
         dealers.push(object!({"dealer": reply.dealer, "message"?: message}));
     }
@@ -93,7 +93,7 @@ pub fn vehicle(reply: &DealerReply<'_>) -> JoinedAnswer {
     let mut cleaner = Cleaner::full();
     let mut data = cleaner.clean(reply.data);
     doubtful::mark_one(&mut data);
-    let message = search::said(reply.message);
+    let message = search::clean_message(reply.message);
     let document = object!({
         "type": Skill::InventoryVehicle.response_type(), "dealer": reply.dealer, "data": data,
         "truncated": cleaner.cut, "message"?: message,

@@ -15,7 +15,7 @@ use tradepost_mcp::summary::items;
 use super::arguments::{MAX_SKIP, SearchArguments};
 use super::doubtful;
 use super::join::{FailedDealers, JoinedAnswer};
-use super::show::{self, MAX_SAID};
+use super::show::{self, MAX_MESSAGE};
 
 /// Maximum number of pages requested from one dealer; dealers may send fewer vehicles than requested.
 const MAX_PAGES: usize = 10;
@@ -111,7 +111,7 @@ impl DealerMatches {
         self.total = number("total");
         let is_first = self.seen == 0;
         if is_first && (self.in_words || count == 0) {
-            self.message = said(message);
+            self.message = clean_message(message);
         }
         if is_first && self.in_words {
             self.query_reading = reading.map(|reading| Cleaner::brief().clean(reading));
@@ -140,8 +140,8 @@ pub fn asks_in_words(payload: &Map) -> bool {
 
 /// Cleans a dealer's message for a model.
 #[must_use]
-pub fn said(message: Option<&str>) -> Option<String> {
-    message.map(|message| dealer_text(message, MAX_SAID)).filter(|message| !message.is_empty())
+pub fn clean_message(message: Option<&str>) -> Option<String> {
+    message.map(|message| dealer_text(message, MAX_MESSAGE)).filter(|message| !message.is_empty())
 }
 
 fn as_u64(number: usize) -> u64 {

@@ -111,7 +111,7 @@ impl<E> CircuitBreaker<E> {
 mod tests {
     use super::*;
 
-    const WAITS: Backoff =
+    const BACKOFF: Backoff =
         Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(4) };
 
     /// What happens to a breaker.
@@ -158,7 +158,7 @@ mod tests {
             row(11, Step::Ask(true), Some(1)),
             row(11, Step::Fail, Some(1)),
         ];
-        let mut breaker = CircuitBreaker::<()>::new(WAITS);
+        let mut breaker = CircuitBreaker::<()>::new(BACKOFF);
         for (number, Row { at, step, wait }) in table.into_iter().enumerate() {
             let now = Duration::from_secs(at);
             match step {
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn after_the_clock_was_set_back_one_caller_asks_per_wait() {
-        let mut breaker = CircuitBreaker::new(WAITS);
+        let mut breaker = CircuitBreaker::new(BACKOFF);
         breaker.failed(Duration::from_secs(10), ());
         let now = Duration::from_secs(1);
         assert!(breaker.try_ask(now));

@@ -72,8 +72,8 @@ impl<K: Hash + Eq, V> BoundedCache<K, V> {
             return;
         }
         while self.weight > self.most - weight {
-            let Some((_, gone)) = self.entries.remove_lru() else { break };
-            self.weight -= gone.weight;
+            let Some((_, removed)) = self.entries.remove_lru() else { break };
+            self.weight -= removed.weight;
         }
         self.weight += weight;
         self.entries.insert(key, Weighed { value, weight });
@@ -84,9 +84,9 @@ impl<K: Hash + Eq, V> BoundedCache<K, V> {
     where
         K: Borrow<Q>,
     {
-        let gone = self.entries.remove(key)?;
-        self.weight -= gone.weight;
-        Some(gone.value)
+        let removed = self.entries.remove(key)?;
+        self.weight -= removed.weight;
+        Some(removed.value)
     }
 
     /// Returns the entries, the one used longest ago first.

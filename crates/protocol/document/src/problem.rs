@@ -300,11 +300,11 @@ impl<'a> DocumentPlace<'a> {
     #[must_use]
     pub fn pointer(&self) -> String {
         // Longer than the pointers into AAP payloads, so that the text need not grow.
-        const USUAL: usize = 64;
+        const INITIAL_CAPACITY: usize = 64;
         if matches!(self, Self::Root) {
             return String::new();
         }
-        let mut out = String::with_capacity(USUAL);
+        let mut out = String::with_capacity(INITIAL_CAPACITY);
         self.write(&mut out);
         out
     }

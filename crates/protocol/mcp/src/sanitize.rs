@@ -146,7 +146,7 @@ impl Cleaner {
         let bounded = plain(text, limit);
         // The original text may end with an ellipsis itself.
         self.cut |= bounded.ends_with('…') && !text.trim_end().ends_with('…');
-        let shown = if is_link { bounded } else { disarmed(&bounded) };
+        let shown = if is_link { bounded } else { without_unsafe_markup(&bounded) };
         self.cut |= shown.contains(NO_LINK) && !text.contains(NO_LINK);
         self.spend(shown.len());
         shown.into()
@@ -192,7 +192,7 @@ pub fn is_plain_token(text: &str, max: usize) -> bool {
 /// to anything but https.
 #[must_use]
 pub fn dealer_text(text: &str, max: usize) -> String {
-    disarmed(&plain(text, max))
+    without_unsafe_markup(&plain(text, max))
 }
 
 fn starts_with_https(text: &str) -> bool {
@@ -221,7 +221,7 @@ fn is_linked(scheme: &str, rest: &str) -> bool {
 }
 
 /// Removes Markdown images, markup, links whose text differs from their address, and links to anything but https.
-fn disarmed(text: &str) -> String {
+fn without_unsafe_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(':') {
@@ -254,7 +254,7 @@ pub fn quotation(text: &str, max: usize) -> String {
 /// or make a link in clients that show Markdown or HTML.
 #[must_use]
 pub fn quoted(text: &str, max: usize) -> String {
-    let disarmed = |character| match character {
+    let safe_character = |character| match character {
         '"' | '“' | '”' | '„' | '`' => '\'',
         '<' => '‹',
         '>' => '›',
@@ -262,7 +262,7 @@ pub fn quoted(text: &str, max: usize) -> String {
         ']' => ')',
         other => other,
     };
-    plain(text, max).chars().map(disarmed).collect()
+    plain(text, max).chars().map(safe_character).collect()
 }
 
 #[cfg(test)]
@@ -278,11 +278,11 @@ mod tests {
             "price": 26780, "n\u{200b}ote": "a\u{202e}b\u{0}\n c", "rooftop": null, "new": true,
             "deep": [[[["x"]]]],
         });
-        let kept = cleaner.clean(&sent);
+        let cleaned = cleaner.clean(&sent);
         let expected = json!({
             "price": 26780, "note": "ab c", "rooftop": null, "new": true, "deep": [[[null]]],
         });
-        assert_eq!(kept, expected);
+        assert_eq!(cleaned, expected);
         assert!(cleaner.cut);
         let mut cleaner = Cleaner::brief();
         let text = r#"{"a":["b",1.50]}"#;
@@ -314,8 +314,8 @@ mod tests {
         let sent = json!({"vdp_url": "http://a.example", "photos": ["https://a.example/1", "http://b", "data:x"],
             "note": "http://a.example is ours"});
         let mut cleaner = Cleaner::full();
-        let kept = json!({"vdp_url": null, "photos": ["https://a.example/1"], "note": "(link left out) is ours"});
-        assert_eq!(cleaner.clean(&sent), kept);
+        let cleaned = json!({"vdp_url": null, "photos": ["https://a.example/1"], "note": "(link left out) is ours"});
+        assert_eq!(cleaner.clean(&sent), cleaned);
         assert!(cleaner.cut);
         let format = json!({"agent_url": "http://127.0.0.1:8080/mcp"});
         assert_eq!(Cleaner::full().of_seller().clean(&format), format);
@@ -325,9 +325,9 @@ mod tests {
     fn identifiers_are_64_plain_characters() {
         let sent = json!({"stock": format!("A`1`\n[x](y) {}", "z".repeat(100)), "vin": "1HGCV1F30NA123456"});
         let mut cleaner = Cleaner::full();
-        let kept = cleaner.clean(&sent);
-        assert_eq!(kept["stock"], json!(format!("A1xy {}", "z".repeat(59))));
-        assert_eq!((&kept["vin"], cleaner.cut), (&json!("1HGCV1F30NA123456"), true));
+        let cleaned = cleaner.clean(&sent);
+        assert_eq!(cleaned["stock"], json!(format!("A1xy {}", "z".repeat(59))));
+        assert_eq!((&cleaned["vin"], cleaner.cut), (&json!("1HGCV1F30NA123456"), true));
     }
 
     #[test]

@@ -92,14 +92,14 @@ fn shown_members(members: &Map, level: usize) -> (Map, Vec<String>) {
     for (name, member) in members {
         match member.as_object().and_then(|member| shown(member, level)) {
             Some(member) => drop(properties.insert(name.clone(), member.into())),
-            None => left_out.extend(told(name, member)),
+            None => left_out.extend(member_sentence(name, member)),
         }
     }
     (properties, left_out)
 }
 
 /// Describes a member that is not shown in a sentence.
-fn told(name: &str, member: &Value) -> Option<String> {
+fn member_sentence(name: &str, member: &Value) -> Option<String> {
     Some(format!("It may have {}.", phrase(name, member.as_object()?)))
 }
 

@@ -112,7 +112,9 @@ impl Lifecycle {
     /// Returns the lifecycle of a request that came without headers.
     #[must_use]
     pub fn without_headers(params: &Map) -> Self {
-        said(params).and_then(Version::from_name).map_or(Self::Handshake, Version::lifecycle)
+        named_version(params)
+            .and_then(Version::from_name)
+            .map_or(Self::Handshake, Version::lifecycle)
     }
 
     /// Returns the result with a list, as JSON.
@@ -144,7 +146,7 @@ impl Lifecycle {
 }
 
 /// Returns the version that a request names in its parameters.
-fn said(params: &Map) -> Option<&str> {
+fn named_version(params: &Map) -> Option<&str> {
     params.get("_meta")?.get(VERSION_META)?.as_str()
 }
 
@@ -165,7 +167,7 @@ fn check_stateless<'h>(
             [wanted, &encoded].iter().any(|spelling| spelling.as_bytes() == value)
         })
     };
-    match said(params) {
+    match named_version(params) {
         None => {
             let message = format!("params._meta must have {VERSION_META}");
             return bad(McpError::new(A2aCode::InvalidParams, message));

@@ -60,6 +60,7 @@ pub fn client_config_without_authorities() -> Result<ClientConfig, TlsError> {
     Ok(config)
 }
 
+/// Creates a verifier with the authorities of the machine, or Mozilla's when it has none, and with `added`.
 fn verifier(
     added: &[CertificateDer<'static>],
     provider: &Arc<CryptoProvider>,
@@ -89,10 +90,11 @@ fn verifier(
 pub fn check_bundled_apply() -> Result<(), TlsError> {
     let named = NAMES.into_iter().find(|name| env::var_os(name).is_some_and(|set| !set.is_empty()));
     let unread = rustls_native_certs::load_native_certs().errors;
-    judge(named, unread.first().map(ToString::to_string))
+    check_sources(named, unread.first().map(ToString::to_string))
 }
 
-fn judge(named: Option<&'static str>, unread: Option<String>) -> Result<(), TlsError> {
+/// Refuses Mozilla's authorities when others are named or the machine's cannot be read.
+fn check_sources(named: Option<&'static str>, unread: Option<String>) -> Result<(), TlsError> {
     match (named, unread) {
         (Some(name), _) => Err(TlsError::Named(name)),
         (None, Some(why)) => Err(TlsError::Unreadable(why)),
@@ -106,10 +108,10 @@ mod tests {
 
     #[test]
     fn authorities_that_somebody_has_named_are_not_replaced() {
-        let judged = |named, unread: Option<&str>| {
-            judge(named, unread.map(str::to_owned)).map_err(|error| error.to_string())
+        let checked = |named, unread: Option<&str>| {
+            check_sources(named, unread.map(str::to_owned)).map_err(|error| error.to_string())
         };
-        assert_eq!(judged(None, None), Ok(()));
+        assert_eq!(checked(None, None), Ok(()));
         for (named, unread, why) in [
             (Some("SSL_CERT_FILE"), None, "SSL_CERT_FILE names no certificate that can be read"),
             (
@@ -119,7 +121,7 @@ mod tests {
             ),
             (None, Some("denied"), "the machine's certificates cannot be read: denied"),
         ] {
-            assert_eq!(judged(named, unread), Err(why.to_owned()));
+            assert_eq!(checked(named, unread), Err(why.to_owned()));
         }
     }
 

@@ -163,13 +163,13 @@ impl UcpRefusal {
 
 /// Summarises the first problems, for clients over MCP that drop the data of an error.
 fn summary(problems: &Problems) -> String {
-    const IN_WORDS: usize = 10;
-    let listed = problems.listed().iter().take(IN_WORDS);
-    let said =
+    const MAX_SENTENCES: usize = 10;
+    let listed = problems.listed().iter().take(MAX_SENTENCES);
+    let sentences =
         listed.map(|problem| format!("{}: {}", json_path(&problem.pointer), problem.message));
-    let more = problems.total().saturating_sub(IN_WORDS);
+    let more = problems.total().saturating_sub(MAX_SENTENCES);
     let more = (more > 0).then(|| format!("and {more} more"));
-    said.chain(more).collect::<Vec<_>>().join("; ")
+    sentences.chain(more).collect::<Vec<_>>().join("; ")
 }
 
 /// Returns an error response.

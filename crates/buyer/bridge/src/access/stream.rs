@@ -12,31 +12,31 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tradepost_mcp::McpRequest;
 
-use super::{Behind, said};
+use super::{AccessState, status_response};
 use crate::person_form::EventSender;
 
 /// Maximum number of events that wait to be written.
-const UNWRITTEN: usize = 4;
+const MAX_QUEUED_EVENTS: usize = 4;
 
 /// Silence after which a comment is written, so that no proxy takes the stream for dead.
-const QUIET: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Answers a request. With a session, the person of its client can be asked.
 pub(super) async fn answer(
-    behind: Arc<Behind>,
+    state: Arc<AccessState>,
     request: McpRequest,
     session: Option<String>,
 ) -> Response {
-    let (out, mut events) = mpsc::channel(UNWRITTEN);
-    let call = StreamedCall { behind, session, id: request.id.as_json().to_owned() };
+    let (out, mut events) = mpsc::channel(MAX_QUEUED_EVENTS);
+    let call = StreamedCall { state, session, id: request.id.as_json().to_owned() };
     let mut work = work(&call, request, out);
     // The first event decides: without a message before the result, the answer is plain JSON.
     tokio::select! {
         biased;
         Some(first) = events.recv() => respond(CallStream { first: Some(first), events, work, call }),
         done = &mut work => match done {
-            Ok((status, body)) => said(status, body),
-            Err(_) => said(500, fault(&call.id)),
+            Ok((status, body)) => status_response(status, body),
+            Err(_) => status_response(500, fault(&call.id)),
         },
     }
 }
@@ -48,13 +48,14 @@ fn work(
     request: McpRequest,
     out: mpsc::Sender<String>,
 ) -> JoinHandle<(u16, String)> {
-    let behind = Arc::clone(&call.behind);
-    let whose = call.session.clone();
+    let state = Arc::clone(&call.state);
+    let session = call.session.clone();
     let id = call.id.clone();
     tokio::spawn(async move {
-        let handler = &behind.handler;
+        let handler = &state.handler;
         let questions = &handler.questions;
-        let line = whose.map(|whose| EventSender { questions, whose, call: id, out: out.clone() });
+        let line =
+            session.map(|session| EventSender { questions, session, call: id, out: out.clone() });
         handler.answer(request, line.as_ref(), Some(&out)).await
     })
 }
@@ -67,7 +68,7 @@ fn fault(id: &str) -> String {
 
 /// Call of a client. Its open questions are cancelled when the client no longer reads the answer.
 struct StreamedCall {
-    behind: Arc<Behind>,
+    state: Arc<AccessState>,
     session: Option<String>,
     id: String,
 }
@@ -75,7 +76,7 @@ struct StreamedCall {
 impl Drop for StreamedCall {
     fn drop(&mut self) {
         if let Some(session) = &self.session {
-            self.behind.handler.questions.cancelled(session, &self.id);
+            self.state.handler.questions.cancelled(session, &self.id);
         }
     }
 }
@@ -113,15 +114,17 @@ impl CallStream {
             Some(message) = self.events.recv() => (event(&message), true),
             done = &mut self.work => {
                 // Messages sent meanwhile precede the answer.
-                let said = std::iter::from_fn(|| self.events.try_recv().ok());
-                let mut last: String = said.map(|message| event(&message)).collect();
+                let messages = std::iter::from_fn(|| self.events.try_recv().ok());
+                let mut last: String = messages.map(|message| event(&message)).collect();
                 last.push_str(&match done {
                     Ok((_, body)) => event(&body),
                     Err(_) => event(&fault(&self.call.id)),
                 });
                 (last, false)
             }
-            () = tokio::time::sleep(QUIET) => (": the call goes on\n\n".to_owned(), true),
+            () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => {
+                (": the call goes on\n\n".to_owned(), true)
+            }
         }
     }
 }

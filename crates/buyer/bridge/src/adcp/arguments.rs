@@ -6,7 +6,7 @@ use tradepost_document::json::{Map, Value, json};
 use tradepost_document::parse;
 use tradepost_document::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
-use super::tools::{self, Asks, KEY, OWN, SellerTool};
+use super::tools::{self, ConsentQuestion, KEY, OWN, SellerTool};
 use crate::failures::BridgeError;
 use crate::lenient::{self, LenientReading};
 use tradepost_dealer_tools::arguments::{chosen, one, several, the_one};
@@ -91,7 +91,7 @@ pub(super) fn read(
     let agreed = members
         .get("user_has_agreed")
         .and_then(|value| parse::boolean(value, &at("user_has_agreed"), &mut problems));
-    if row.asks != Asks::Nobody && confirmation.is_some() != (agreed == Some(true)) {
+    if row.asks != ConsentQuestion::NotNeeded && confirmation.is_some() != (agreed == Some(true)) {
         let message = if confirmation.is_some() {
             "must be true: show the person the question, word for word, and ask"
         } else {
@@ -107,7 +107,7 @@ pub(super) fn read(
         );
     }
     let payload = payload_of(members);
-    let mut trouble = BridgeError::arguments(&problems);
+    let mut error = BridgeError::arguments(&problems);
     let schema = Value::Object(tools::input_schema(row, names));
     let mut strange = tools::strangers(&schema, arguments);
     strange.truncate(MAX_PLACES);
@@ -124,8 +124,8 @@ pub(super) fn read(
     if problems.is_empty() && total == 0 {
         return Ok(CheckedArguments { sellers, payload, confirmation });
     }
-    trouble.add_problems(more, total);
+    error.add_problems(more, total);
     let task = row.task.name();
-    Err(trouble
+    Err(error
         .hint(format!("correct every entry of problems and call again; they are those of {task}")))
 }

@@ -1,7 +1,7 @@
 //! Renders sellers' answers as text.
 
 use tradepost_client::display::{MAX_ITEMS, member, text};
-use tradepost_dealer_tools::show::{MAX_SAID, failures};
+use tradepost_dealer_tools::show::{MAX_MESSAGE, failures};
 use tradepost_document::json::Value;
 use tradepost_mcp::outline::{self, line, said, table};
 use tradepost_mcp::summary::items;
@@ -104,6 +104,6 @@ fn products(out: &mut String, data: &Value) {
     }
     let message = member(data, "message");
     if !message.is_empty() {
-        out.push_str(&format!("The seller says: \"{}\"\n", quoted(&message, MAX_SAID)));
+        out.push_str(&format!("The seller says: \"{}\"\n", quoted(&message, MAX_MESSAGE)));
     }
 }

@@ -87,7 +87,7 @@ impl Prices {
         if let Some(total) = arguments.get("total_budget") {
             let money = currency(total);
             if money.is_empty() {
-                return Err(unclear());
+                return Err(unreadable_price());
             }
             // For a proposal this is the whole amount; beside packages it may not exceed their sum.
             if lines.is_empty() {
@@ -197,7 +197,7 @@ impl Sums {
     fn add(&mut self, currency: &str, budget: Option<&Value>) -> Result<String, BridgeError> {
         let scaled = exact(budget)?;
         match self.0.iter_mut().find(|(known, _)| known == currency) {
-            Some((_, sum)) => *sum = sum.checked_add(scaled).ok_or_else(unclear)?,
+            Some((_, sum)) => *sum = sum.checked_add(scaled).ok_or_else(unreadable_price)?,
             None => self.0.push((currency.to_owned(), scaled)),
         }
         Ok(written(scaled))
@@ -211,7 +211,7 @@ impl Sums {
     fn shown(&self) -> Result<String, BridgeError> {
         let sums: Vec<_> =
             self.0.iter().map(|(currency, sum)| format!("{} {currency}", written(*sum))).collect();
-        if sums.is_empty() { Err(unclear()) } else { Ok(sums.join(" and ")) }
+        if sums.is_empty() { Err(unreadable_price()) } else { Ok(sums.join(" and ")) }
     }
 }
 
@@ -221,14 +221,14 @@ fn amount(value: Option<&Value>) -> Result<String, BridgeError> {
 
 /// Reads an amount in units of `10^-PLACES`. One that is finer, negative or missing is an error.
 fn exact(value: Option<&Value>) -> Result<i128, BridgeError> {
-    let number = value.and_then(Value::as_number).ok_or_else(unclear)?;
+    let number = value.and_then(Value::as_number).ok_or_else(unreadable_price)?;
     // Scaled to more places than are shown, so that a finer amount is detected and not rounded.
-    let finer = number.scaled(2 * PLACES).ok_or_else(unclear)?;
+    let finer = number.scaled(2 * PLACES).ok_or_else(unreadable_price)?;
     let unit = 10_i128.pow(PLACES);
-    if finer < 0 || finer % unit != 0 { Err(unclear()) } else { Ok(finer / unit) }
+    if finer < 0 || finer % unit != 0 { Err(unreadable_price()) } else { Ok(finer / unit) }
 }
 
-fn unclear() -> BridgeError {
+fn unreadable_price() -> BridgeError {
     let message = "an amount is missing, negative or finer than can be shown, so that the person cannot \
                    be told what it costs";
     BridgeError::new(BridgeErrorCode::PriceUnknown, message)
@@ -314,7 +314,7 @@ mod tests {
     fn refusal(arguments: &Value) -> String {
         match prices().of_new(arguments.as_object().unwrap()) {
             Ok(lines) => lines.join("\n"),
-            Err(trouble) => trouble.text(),
+            Err(error) => error.text(),
         }
     }
 
@@ -395,8 +395,8 @@ mod tests {
         .assert_eq(&lines.join("\n"));
         let one = |budget: u32| json!({"package_id": "k1", "budget": budget});
         let twice = json!({"packages": [one(1), one(9000)]});
-        let trouble = prices().of_change(twice.as_object().unwrap(), &buy).unwrap_err();
-        assert!(trouble.text().starts_with("INVALID_ARGUMENTS: "), "{}", trouble.text());
+        let error = prices().of_change(twice.as_object().unwrap(), &buy).unwrap_err();
+        assert!(error.text().starts_with("INVALID_ARGUMENTS: "), "{}", error.text());
         let other = json!({"packages": [{"package_id": "k2", "budget": 1}]});
         assert!(prices().of_change(other.as_object().unwrap(), &buy).is_err());
     }

@@ -13,15 +13,15 @@ pub(crate) const KEY: &str = "idempotency_key";
 
 /// Question that a tool asks before it acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asks {
+pub(crate) enum ConsentQuestion {
     /// None: it only reads, or it costs nothing.
-    Nobody,
+    NotNeeded,
     /// Question that shows who is billed.
-    WhoPays,
+    Billing,
     /// Question that shows the cost.
-    ForAPurchase,
+    Purchase,
     /// Question that shows the changes.
-    ForAChange,
+    Change,
 }
 
 /// Tool of the sellers: its name, its task, whether it calls several sellers at once, the question before it, and its
@@ -31,7 +31,7 @@ pub(crate) struct SellerTool {
     pub(crate) name: &'static str,
     pub(crate) task: Task,
     pub(crate) several: bool,
-    pub(crate) asks: Asks,
+    pub(crate) asks: ConsentQuestion,
     says: &'static str,
 }
 
@@ -41,7 +41,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_capabilities",
         task: Task::GetAdcpCapabilities,
         several: true,
-        asks: Asks::Nobody,
+        asks: ConsentQuestion::NotNeeded,
         says: "Lists the sellers of advertising and what each can do. Use it to learn which sellers there are, or after a \
          call that a seller does not support. Do not use it to look for products. Returns for each seller its \
          capabilities; those that cannot be reached are in errors, with the reason.",
@@ -50,7 +50,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_get_products",
         task: Task::GetProducts,
         several: true,
-        asks: Asks::Nobody,
+        asks: ConsentQuestion::NotNeeded,
         says: "Finds advertising products at all sellers at once, with their prices: in mode brief by a text that says what \
          is advertised, to whom, where and when. Use it before every purchase: what is bought has to be looked up here \
          first, so that the person can be told what it costs. Do not use it for media that are bought already: that \
@@ -60,7 +60,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_list_accounts",
         task: Task::ListAccounts,
         several: false,
-        asks: Asks::Nobody,
+        asks: ConsentQuestion::NotNeeded,
         says: "Lists the accounts at a seller on which one may buy. Use it before a purchase, to find the account. Do not \
          use it to open one: that is adcp_sync_accounts. Returns the accounts with their ids and status.",
     },
@@ -68,7 +68,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_sync_accounts",
         task: Task::SyncAccounts,
         several: false,
-        asks: Asks::WhoPays,
+        asks: ConsentQuestion::Billing,
         says: "Opens accounts at a seller, or changes who is billed. Use it when the seller has no account for this buyer. \
          Do not use it to look accounts up. The person is asked first. Returns what became of each account.",
     },
@@ -76,7 +76,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_create_media_buy",
         task: Task::CreateMediaBuy,
         several: false,
-        asks: Asks::ForAPurchase,
+        asks: ConsentQuestion::Purchase,
         says: "Buys media: spends money. Use it when the person wants to buy packages of products, or a proposal for a total \
          budget, as adcp_get_products shows them. Do not use it to change what was bought: that is \
          adcp_update_media_buy. The person is shown what it costs and asked first. Returns the media buy's id and \
@@ -86,7 +86,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_update_media_buy",
         task: Task::UpdateMediaBuy,
         several: false,
-        asks: Asks::ForAChange,
+        asks: ConsentQuestion::Change,
         says: "Changes, pauses, resumes or cancels a media buy; may spend money. Use it for a media buy that exists. Do not \
          use it to buy something new. The person is shown what changes and asked first. Returns its new state.",
     },
@@ -94,7 +94,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_get_media_buys",
         task: Task::GetMediaBuys,
         several: false,
-        asks: Asks::Nobody,
+        asks: ConsentQuestion::NotNeeded,
         says: "Lists the media buys at a seller: how each stands, its packages and budgets. Use it before a change, or to \
          see whether a purchase was done. Do not use it for what was delivered: that is adcp_get_media_buy_delivery. \
          Returns the active ones, unless media_buy_ids or status_filter ask for others.",
@@ -103,7 +103,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_get_media_buy_delivery",
         task: Task::GetMediaBuyDelivery,
         several: false,
-        asks: Asks::Nobody,
+        asks: ConsentQuestion::NotNeeded,
         says: "Reports what media buys have delivered and what was spent. Use it for results of a campaign. Do not use it \
          for budgets and states: those are in adcp_get_media_buys. Returns totals and figures for each media buy.",
     },
@@ -111,7 +111,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_list_creative_formats",
         task: Task::ListCreativeFormats,
         several: false,
-        asks: Asks::Nobody,
+        asks: ConsentQuestion::NotNeeded,
         says: "Lists the creative formats that a seller takes. Use it before adcp_sync_creatives, to learn which assets a \
          creative needs. Do not use it for creatives that exist: that is adcp_list_creatives. Returns formats with \
          their ids and assets.",
@@ -120,7 +120,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_sync_creatives",
         task: Task::SyncCreatives,
         several: false,
-        asks: Asks::Nobody,
+        asks: ConsentQuestion::NotNeeded,
         says: "Puts creatives into the library of an account, changes them, and assigns them to packages that have been \
          bought. Use it when the person has given the creatives. Do not use it to buy: it spends nothing. Returns what \
          became of each creative.",
@@ -129,7 +129,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_list_creatives",
         task: Task::ListCreatives,
         several: false,
-        asks: Asks::Nobody,
+        asks: ConsentQuestion::NotNeeded,
         says: "Lists the creatives in the library of an account, and how each was judged. Use it to see whether creatives \
          were approved. Do not use it to send any. Returns the creatives with their ids and status.",
     },
@@ -137,7 +137,7 @@ pub(crate) const ROWS: &[SellerTool] = &[
         name: "adcp_get_task_status",
         task: Task::GetTaskStatus,
         several: false,
-        asks: Asks::Nobody,
+        asks: ConsentQuestion::NotNeeded,
         says: "Tells how far something is that a seller has not finished. Use it with the task_id of an answer whose status \
          is not completed. Do not use it to repeat a call. Returns the state, and the result when there is one.",
     },
@@ -162,7 +162,7 @@ pub(crate) fn tools(sellers: &[String]) -> Vec<ListedTool> {
 
 fn tool(row: &SellerTool, sellers: &[String]) -> ListedTool {
     let mut says = row.says.to_owned();
-    if row.asks != Asks::Nobody {
+    if row.asks != ConsentQuestion::NotNeeded {
         says.push_str(
             " Where the client can ask the person itself, it does; otherwise call twice: the first \
              call, without confirmation, sends nothing and returns a question. Show it to the person \
@@ -222,7 +222,7 @@ pub(crate) fn input_schema(row: &SellerTool, sellers: &[String]) -> Map {
             }
             members.shift_insert(0, "seller".into(), seller);
         }
-        if row.asks != Asks::Nobody {
+        if row.asks != ConsentQuestion::NotNeeded {
             let first = "From the first call; leave it out there.";
             members.insert("confirmation".into(), json!({"type": "string", "description": first}));
             let agreed = "True when the person has seen the question of the first call, word for word, \

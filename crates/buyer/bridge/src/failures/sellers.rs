@@ -12,7 +12,7 @@ use tradepost_document::problem::MAX_LISTED;
 
 use super::{
     BridgeError, BridgeErrorCode, CERTIFICATE_HINT, PROXY_HINT, WantedCredentials, Wording,
-    counted, late, of_protocol, said, token_hint,
+    counted, late, of_protocol, refusal_message, token_hint,
 };
 use crate::sanitize::{Cleaner, dealer_text, identifier, quoted};
 
@@ -24,16 +24,16 @@ impl BridgeError {
             CallFailure::Unsent(unsent) => match unsent {
                 Unsent::Unreachable(_) => Self::new(BridgeErrorCode::SellerUnreachable, message),
                 Unsent::Certificate { .. } => {
-                    let trouble = Self::new(BridgeErrorCode::SellerUnreachable, message);
-                    Self { retryable: false, ..trouble }.hint(CERTIFICATE_HINT)
+                    let bridge_error = Self::new(BridgeErrorCode::SellerUnreachable, message);
+                    Self { retryable: false, ..bridge_error }.hint(CERTIFICATE_HINT)
                 }
                 Unsent::Proxy { .. } => {
                     Self::new(BridgeErrorCode::BridgeFault, message).hint(PROXY_HINT)
                 }
                 Unsent::Arguments(error) => {
-                    let mut trouble = Self::new(BridgeErrorCode::InvalidArguments, message);
-                    trouble.add_problems(problems_of(error), error.issues.len());
-                    trouble
+                    let mut bridge_error = Self::new(BridgeErrorCode::InvalidArguments, message);
+                    bridge_error.add_problems(problems_of(error), error.issues.len());
+                    bridge_error
                 }
                 Unsent::TokenForOther { endpoint, .. } => {
                     Self::new(BridgeErrorCode::SellerUnusable, message).hint(token_hint(endpoint))
@@ -52,7 +52,7 @@ impl BridgeError {
             CallFailure::Unanswered(_) => Self::new(BridgeErrorCode::SellerSilent, message),
             CallFailure::Garbled(_) => Self::new(BridgeErrorCode::SellerGarbled, message),
             CallFailure::Refused(refused) => {
-                let mut trouble = match &refused.by {
+                let mut bridge_error = match &refused.by {
                     RefusalForm::Adcp(adcp) => of_adcp(&adcp.error),
                     RefusalForm::Protocol(error) => of_protocol(error),
                     RefusalForm::Http(_) => Self::new(BridgeErrorCode::SellerRefused, message),
@@ -63,10 +63,10 @@ impl BridgeError {
                         ..Self::new(BridgeErrorCode::SellerRefused, message)
                     },
                 };
-                trouble.retryable = refused.is_retryable();
-                trouble.retry_after = refused.retry_after;
-                trouble.wanted = WantedCredentials::from_refusal(refused);
-                trouble
+                bridge_error.retryable = refused.is_retryable();
+                bridge_error.retry_after = refused.retry_after;
+                bridge_error.wanted = WantedCredentials::from_refusal(refused);
+                bridge_error
             }
         }
     }
@@ -126,9 +126,12 @@ fn problems_of(error: &AdcpError) -> Vec<Value> {
 
 /// Converts an AdCP error of a seller, with the field it names.
 fn of_adcp(error: &AdcpError) -> BridgeError {
-    let hint = match error.suggestion.as_deref().filter(|said| !said.is_empty()) {
-        Some(said) => {
-            format!("the seller suggests: \"{}\"", quoted(&dealer_text(said, SENTENCE), SENTENCE))
+    let hint = match error.suggestion.as_deref().filter(|text| !text.is_empty()) {
+        Some(suggestion) => {
+            format!(
+                "the seller suggests: \"{}\"",
+                quoted(&dealer_text(suggestion, SENTENCE), SENTENCE)
+            )
         }
         None => "act on what the seller says".to_owned(),
     };
@@ -148,6 +151,7 @@ fn of_adcp(error: &AdcpError) -> BridgeError {
         problems,
         details: (!error.details.is_empty())
             .then(|| Box::new(Cleaner::brief().of_seller().clean(&details))),
-        ..BridgeError::new(BridgeErrorCode::SellerRefused, said(&error.message)).hint(hint)
+        ..BridgeError::new(BridgeErrorCode::SellerRefused, refusal_message(&error.message))
+            .hint(hint)
     }
 }

@@ -67,9 +67,9 @@ impl ClientHandler for Reader {
     }
 }
 
-/// What a lead of this person comes to, in the way of an older release and of the later one.
+/// Submits a lead for this person over both MCP lifecycles and returns the results.
 fn submitted(dealer: &fake::Fake, person: &Reader) -> Vec<Value> {
-    let ways = [
+    let lifecycles = [
         ClientLifecycleMode::Initialize,
         ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] },
     ];
@@ -87,7 +87,7 @@ fn submitted(dealer: &fake::Fake, person: &Reader) -> Vec<Value> {
         let result = tradepost_document::json::to_string(&result).unwrap();
         tradepost_document::json::from_str::<Value>(&result).unwrap()
     };
-    ways.into_iter().map(|way| run(submit(way))).collect()
+    lifecycles.into_iter().map(|lifecycle| run(submit(lifecycle))).collect()
 }
 
 #[test]
@@ -141,13 +141,13 @@ fn whoever_does_not_agree_sends_nothing() {
     assert_eq!(dealer.payloads().len(), 0);
 }
 
-/// A client that is written by hand, on a line.
-pub(crate) struct Hand {
+/// Client that exchanges raw JSON-RPC messages with the bridge over a pipe.
+pub(crate) struct RawClient {
     lines: tokio::io::Lines<BufReader<tokio::io::ReadHalf<DuplexStream>>>,
     output: tokio::io::WriteHalf<DuplexStream>,
 }
 
-impl Hand {
+impl RawClient {
     pub(crate) async fn start(addresses: &[&str], set: impl FnOnce(&mut BridgeOptions)) -> Self {
         let (bridge, _) = bridge_where(addresses, set);
         let (ours, theirs) = tokio::io::duplex(1 << 16);
@@ -192,15 +192,15 @@ pub(crate) fn code(answer: &Value) -> &str {
     code_of(&answer["result"]["structuredContent"])
 }
 
-fn code_of(trouble: &Value) -> &str {
-    trouble["code"].as_str().unwrap_or_else(|| panic!("{trouble}"))
+fn code_of(error: &Value) -> &str {
+    error["code"].as_str().unwrap_or_else(|| panic!("{error}"))
 }
 
 #[test]
 fn only_the_questions_own_answer_counts_and_only_once() {
     let dealer = dealer();
     run(async {
-        let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+        let mut client = RawClient::start(&[&dealer.name], |_| {}).await;
         client.hello("2025-06-18", json!({"elicitation": {}})).await;
         client.submit(1, lead()).await;
         let question = client.next().await;
@@ -242,7 +242,7 @@ fn doubtful_leads_keep_key_and_consent_whichever_form_is_agreed() {
             _ => Ok(json!({"lead_id": "L1", "status": "received"})),
         });
     time::run_held(time::hurried(async {
-        let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+        let mut client = RawClient::start(&[&dealer.name], |_| {}).await;
         client.hello("2025-06-18", json!({"elicitation": {}})).await;
         let mut ends = Vec::new();
         for id in 1..=3 {
@@ -251,9 +251,9 @@ fn doubtful_leads_keep_key_and_consent_whichever_form_is_agreed() {
             client.send(answer(&question, yes())).await;
             ends.push(client.next().await["result"].take());
         }
-        let trouble = &ends[0]["structuredContent"];
-        let key = trouble["idempotency_key"].as_str().unwrap();
-        assert_eq!((code_of(trouble), &trouble["in_doubt"]), ("DEALER_GARBLED", &json!(true)));
+        let error = &ends[0]["structuredContent"];
+        let key = error["idempotency_key"].as_str().unwrap();
+        assert_eq!((code_of(error), &error["in_doubt"]), ("DEALER_GARBLED", &json!(true)));
         let text = ends[0]["content"].to_string();
         assert!(text.contains(&format!("idempotency_key {key}")), "{text}");
         assert_eq!(ends[1]["structuredContent"]["status"], "sent");
@@ -274,7 +274,7 @@ fn doubtful_leads_keep_key_and_consent_whichever_form_is_agreed() {
 fn an_abandoned_call_asks_nobody_any_more() {
     let dealer = dealer();
     run(async {
-        let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+        let mut client = RawClient::start(&[&dealer.name], |_| {}).await;
         client.hello("2025-11-25", json!({"elicitation": {"form": {}}})).await;
         client.submit(5, lead()).await;
         let question = client.next().await;
@@ -309,7 +309,7 @@ fn a_person_who_never_answers_is_not_awaited_forever() {
             options.person_patience = Duration::from_millis(1);
             options.ask = AskMode::Form;
         };
-        let mut client = Hand::start(&[&dealer.name], set).await;
+        let mut client = RawClient::start(&[&dealer.name], set).await;
         client.hello("2025-06-18", json!({"elicitation": {}})).await;
         client.submit(1, lead()).await;
         let question = client.next().await;
@@ -319,7 +319,7 @@ fn a_person_who_never_answers_is_not_awaited_forever() {
         assert_eq!(code(&client.next().await), "PERSON_SILENT");
         client.send(answer(&question, yes())).await;
         // Whoever says nothing more gives no answer either.
-        let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+        let mut client = RawClient::start(&[&dealer.name], |_| {}).await;
         client.hello("2025-06-18", json!({"elicitation": {}})).await;
         client.submit(1, lead()).await;
         client.next().await;
@@ -334,13 +334,13 @@ fn models_cannot_agree_for_a_person_who_can_be_asked() {
     let dealer = dealer();
     let strict = |options: &mut BridgeOptions| options.ask = AskMode::Form;
     run(async {
-        let mut unable = Hand::start(&[&dealer.name], |_| {}).await;
+        let mut unable = RawClient::start(&[&dealer.name], |_| {}).await;
         unable.hello("2025-06-18", json!({})).await;
         unable.submit(1, lead()).await;
         let first = unable.next().await["result"]["structuredContent"].clone();
         assert_eq!(first["status"], "confirmation_required");
         // The secret is the same, so that the confirmation is one elsewhere, too.
-        let mut able = Hand::start(&[&dealer.name], |_| {}).await;
+        let mut able = RawClient::start(&[&dealer.name], |_| {}).await;
         able.hello("2025-06-18", json!({"elicitation": {}})).await;
         able.submit(1, confirmed(lead(), &first)).await;
         assert_eq!(code(&able.next().await), "CONFIRMATION_INVALID");
@@ -350,7 +350,7 @@ fn models_cannot_agree_for_a_person_who_can_be_asked() {
             ("2025-03-26", json!({"elicitation": {}})),
             ("2025-11-25", elsewhere),
         ] {
-            let mut refused = Hand::start(&[&dealer.name], strict).await;
+            let mut refused = RawClient::start(&[&dealer.name], strict).await;
             refused.hello(version, capabilities).await;
             for arguments in [lead(), confirmed(lead(), &first)] {
                 refused.submit(1, arguments).await;
@@ -365,7 +365,7 @@ fn models_cannot_agree_for_a_person_who_can_be_asked() {
 fn returned_state_is_good_for_this_lead_until_the_no() {
     let dealer = dealer();
     run(async {
-        let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+        let mut client = RawClient::start(&[&dealer.name], |_| {}).await;
         let call = |arguments: Value, more: Value| {
             let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}});
@@ -451,7 +451,7 @@ impl Exchange {
         tradepost_document::json::from_str(&self.line("data:").await.unwrap()).unwrap()
     }
 
-    async fn rest(mut self) -> String {
+    async fn read_to_end(mut self) -> String {
         let mut rest = String::new();
         self.0.read_to_string(&mut rest).await.unwrap();
         rest
@@ -511,7 +511,7 @@ fn over_http_questions_precede_answers_and_replies_come_separately() {
         let question = call.event().await;
         assert_eq!(status(Some(mine), answer(&question, yes())).await, "202 Accepted");
         assert_eq!(call.event().await["result"]["structuredContent"]["status"], "sent");
-        assert_eq!(call.rest().await.trim(), "0", "nothing follows the answer");
+        assert_eq!(call.read_to_end().await.trim(), "0", "nothing follows the answer");
         assert_eq!(dealer.payloads().len(), 1);
         // A call that nobody reads the answer of: the question is over.
         let mut call = Exchange::send(&address, Some(mine), &submit(3)).await;

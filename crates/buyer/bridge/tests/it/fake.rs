@@ -29,7 +29,7 @@ impl Fake {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let name = listener.local_addr().unwrap().to_string();
         let payloads = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&payloads);
+        let shared = Arc::clone(&payloads);
         let url = format!("http://{name}/a2a");
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -39,7 +39,7 @@ impl Fake {
                     Err(_) => card(called, &url),
                     Ok(request) => {
                         let payload = &request["params"]["message"]["parts"][0]["data"];
-                        kept.lock().unwrap().push(payload.clone());
+                        shared.lock().unwrap().push(payload.clone());
                         respond(&request["id"], payload, answer(payload))
                     }
                 };
@@ -68,7 +68,7 @@ impl Mcp {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let name = listener.local_addr().unwrap().to_string();
         let calls = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&calls);
+        let shared = Arc::clone(&calls);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(mut stream) = stream else { return };
@@ -83,7 +83,7 @@ impl Mcp {
                         let tool = &request["params"]["name"];
                         let arguments = &request["params"]["arguments"];
                         let tool = tool.as_str().unwrap();
-                        kept.lock().unwrap().push((tool.to_owned(), arguments.clone()));
+                        shared.lock().unwrap().push((tool.to_owned(), arguments.clone()));
                         let Some(payload) = answer(tool, arguments) else { continue };
                         json!({"content": [], "structuredContent": payload})
                     }
@@ -120,12 +120,12 @@ impl Directory {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let name = listener.local_addr().unwrap().to_string();
         let listed: Arc<Mutex<Option<Vec<String>>>> = Arc::default();
-        let kept = Arc::clone(&listed);
+        let shared = Arc::clone(&listed);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(mut stream) = stream else { return };
                 read(&mut stream);
-                let Some(names) = kept.lock().unwrap().clone() else { continue };
+                let Some(names) = shared.lock().unwrap().clone() else { continue };
                 let href = |name: &String| format!("http://{name}/.well-known/agent-card.json");
                 let items: Vec<_> = names.iter().map(|name| json!({"href": href(name)})).collect();
                 let body = json!({"linkset": [{"anchor": "/", "item": items}]});
@@ -142,25 +142,25 @@ impl Directory {
     }
 
     /// Hangs up from now on.
-    pub(crate) fn is_down(&self) {
+    pub(crate) fn close(&self) {
         *self.listed.lock().unwrap() = None;
     }
 }
 
 /// A dealer with a proper card that never answers a request.
-pub(crate) struct Silent {
+pub(crate) struct SilentDealer {
     /// Its address.
     pub(crate) name: String,
     /// The connections of those who wait.
     waiting: Arc<Mutex<Vec<TcpStream>>>,
 }
 
-impl Silent {
+impl SilentDealer {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let name = listener.local_addr().unwrap().to_string();
         let waiting = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&waiting);
+        let shared = Arc::clone(&waiting);
         let url = format!("http://{name}/a2a");
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -168,7 +168,7 @@ impl Silent {
                 if read(&mut stream).is_empty() {
                     write(&mut stream, "application/json", &card("Silent", &url).to_string());
                 } else {
-                    kept.lock().unwrap().push(stream);
+                    shared.lock().unwrap().push(stream);
                 }
             }
         });
@@ -220,9 +220,9 @@ pub(crate) fn moving() -> String {
                     write(&mut stream, "application/json", &reply.to_string());
                 }
                 Ok(_) => {
-                    let gone =
+                    let not_found =
                         "HTTP/1.1 404 Gone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-                    let _ = stream.write_all(gone.as_bytes());
+                    let _ = stream.write_all(not_found.as_bytes());
                 }
             }
         }

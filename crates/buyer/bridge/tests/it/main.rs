@@ -31,27 +31,27 @@ mod schemas;
 mod time;
 mod unanswered;
 
-/// Nobody listens there.
-const AWAY: &str = "127.0.0.1:1";
+/// Address on which no server listens.
+const CLOSED_PORT: &str = "127.0.0.1:1";
 
-/// Turns the clock of a bridge.
-struct Hand(Arc<Mutex<Timestamp>>);
+/// Clock of a bridge, which a test advances.
+struct TestClock(Arc<Mutex<Timestamp>>);
 
-impl Hand {
+impl TestClock {
     fn advance(&self, by: SignedDuration) {
         *self.0.lock().unwrap() += by;
     }
 }
 
-fn bridge(addresses: &[&str]) -> (Bridge, Hand) {
+fn bridge(addresses: &[&str]) -> (Bridge, TestClock) {
     bridge_with([7; 32], addresses)
 }
 
-fn bridge_with(secret: [u8; 32], addresses: &[&str]) -> (Bridge, Hand) {
+fn bridge_with(secret: [u8; 32], addresses: &[&str]) -> (Bridge, TestClock) {
     bridge_where(addresses, |options| options.secret = secret)
 }
 
-fn bridge_where(addresses: &[&str], set: impl FnOnce(&mut BridgeOptions)) -> (Bridge, Hand) {
+fn bridge_where(addresses: &[&str], set: impl FnOnce(&mut BridgeOptions)) -> (Bridge, TestClock) {
     bridge_of(addresses, None, set)
 }
 
@@ -59,9 +59,9 @@ fn bridge_of(
     addresses: &[&str],
     token: Option<BearerToken>,
     set: impl FnOnce(&mut BridgeOptions),
-) -> (Bridge, Hand) {
+) -> (Bridge, TestClock) {
     let time = Arc::new(Mutex::new("2026-05-01T10:00:00Z".parse().unwrap()));
-    let hand = Hand(Arc::clone(&time));
+    let clock = TestClock(Arc::clone(&time));
     let now = Arc::new(move || *time.lock().unwrap());
     let patience = Duration::from_secs(120);
     let mut options = BridgeOptions {
@@ -75,7 +75,7 @@ fn bridge_of(
     };
     set(&mut options);
     let addresses = addresses.iter().map(|address| ((*address).to_owned(), token.clone()));
-    (Bridge::new(addresses, options).unwrap(), hand)
+    (Bridge::new(addresses, options).unwrap(), clock)
 }
 
 fn call(bridge: &Bridge, tool: &str, arguments: &Value) -> BridgeOutcome {
@@ -162,19 +162,21 @@ fn some_success_is_success_and_each_failure_has_its_reason() {
     let dealer = fake::Fake::start(move |_| Ok(json!({"total": 30, "vehicles": vehicles})));
     let garbage = fake::garbage();
     let name = dealer.name.clone();
-    let (bridge, _) = bridge(&[AWAY, &name, &garbage]);
+    let (bridge, _) = bridge(&[CLOSED_PORT, &name, &garbage]);
     let outcome = call(&bridge, "aap_inventory_search", &json!({}));
     assert!(!outcome.is_error);
     assert_eq!(outcome.document["data"]["vehicles"].as_array().unwrap().len(), 10);
     assert_eq!(outcome.document["dealers"], json!([{"dealer": name, "total": 30}]));
     let errors = outcome.document["errors"].as_array().unwrap();
     let codes: Vec<_> = errors.iter().map(|error| (&error["dealer"], &error["code"])).collect();
-    let expected =
-        [(&json!(AWAY), &json!("DEALER_UNREACHABLE")), (&json!(garbage), &json!("DEALER_GARBLED"))];
+    let expected = [
+        (&json!(CLOSED_PORT), &json!("DEALER_UNREACHABLE")),
+        (&json!(garbage), &json!("DEALER_GARBLED")),
+    ];
     assert_eq!(codes, expected);
     assert!(outcome.text.contains("not included: DEALER_UNREACHABLE"), "{}", outcome.text);
 
-    let dealers = json!({"dealers": [garbage, AWAY]});
+    let dealers = json!({"dealers": [garbage, CLOSED_PORT]});
     for tool in ["aap_inventory_search", "aap_inventory_facets", "aap_dealer_information"] {
         let outcome = call(&bridge, tool, &dealers);
         assert!(outcome.is_error, "{tool}");
@@ -183,7 +185,8 @@ fn some_success_is_success_and_each_failure_has_its_reason() {
         assert_eq!(outcome.document["retryable"], true);
         assert_eq!(outcome.document["errors"].as_array().unwrap().len(), 2);
     }
-    let outcome = call(&bridge, "aap_inventory_vehicle", &json!({"dealer": AWAY, "stock": "1"}));
+    let outcome =
+        call(&bridge, "aap_inventory_vehicle", &json!({"dealer": CLOSED_PORT, "stock": "1"}));
     assert_eq!(outcome.document["code"], "DEALER_UNREACHABLE");
 }
 
@@ -240,7 +243,7 @@ fn a_dealers_words_keep_their_code_and_every_problem() {
 #[test]
 fn no_lead_leaves_without_the_text_the_user_saw() {
     let dealer = fake::Fake::start(|_| Err(json!("not an error object")));
-    let (bridge, hand) = bridge(&[&dealer.name]);
+    let (bridge, clock) = bridge(&[&dealer.name]);
     let first = call(&bridge, "aap_lead_submit", &lead()).document;
     let code = |arguments: &Value| {
         let outcome = call(&bridge, "aap_lead_submit", arguments);
@@ -264,7 +267,7 @@ fn no_lead_leaves_without_the_text_the_user_saw() {
         "email": "ada@buyer.example", "phone": "+14155550123"},
         "consent": {"allowed_channels": ["email", "sms"]}});
     assert_eq!(code(&with(second.clone(), more)), "CONFIRMATION_INVALID");
-    hand.advance(SignedDuration::from_mins(31));
+    clock.advance(SignedDuration::from_mins(31));
     assert_eq!(code(&second), "CONFIRMATION_EXPIRED");
     // Other processes do not know the key.
     let (elsewhere, _) = bridge_with([8; 32], &[&dealer.name]);
@@ -279,7 +282,7 @@ fn a_lead_in_doubt_is_sent_again_unchanged() {
         assert_eq!(payload["type"], "lead.submit.request");
         Err(json!("not an error object"))
     });
-    let (bridge, hand) = bridge(&[&fake.name]);
+    let (bridge, clock) = bridge(&[&fake.name]);
     let first = call(&bridge, "aap_lead_submit", &lead()).document;
     assert_eq!(fake.payloads().len(), 0, "nothing has been sent yet");
     for _ in 0..2 {
@@ -287,7 +290,7 @@ fn a_lead_in_doubt_is_sent_again_unchanged() {
         assert_eq!(outcome.document["code"], "DEALER_GARBLED");
         assert_eq!(outcome.document["in_doubt"], true);
         assert_eq!(outcome.document["retryable"], true);
-        hand.advance(SignedDuration::from_mins(2));
+        clock.advance(SignedDuration::from_mins(2));
     }
     let mut sent = fake.payloads();
     // What may have arrived is repeated by the bridge itself, and then by the model.

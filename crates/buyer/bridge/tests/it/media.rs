@@ -62,7 +62,7 @@ fn agreed(arguments: Value, first: &Value) -> Value {
     with(arguments, json!({"confirmation": first["confirmation"], "user_has_agreed": true}))
 }
 
-fn look(bridge: &Bridge) {
+fn load_prices(bridge: &Bridge) {
     let brief = json!({"buying_mode": "brief", "brief": "shoes"});
     let outcome = call(bridge, "adcp_get_products", &brief);
     assert!(!outcome.is_error, "{}", outcome.text);
@@ -78,7 +78,7 @@ fn a_purchase_is_shown_with_cost_and_sent_as_shown() {
     let seller = seller(|_| Some(bought()));
     let bridge = bridge(&[&seller.name]);
     assert_eq!(code(&call(&bridge, "adcp_create_media_buy", &order())), "PRICE_UNKNOWN");
-    look(&bridge);
+    load_prices(&bridge);
     let first = call(&bridge, "adcp_create_media_buy", &order()).document;
     assert_eq!(first["status"], "confirmation_required");
     expect![[r#"
@@ -150,12 +150,12 @@ fn an_unclear_call_names_its_key_and_repeats_with_it() {
     // The seller takes the order and hangs up.
     let seller = seller(|_| None);
     let bridge = bridge(&[&seller.name]);
-    look(&bridge);
+    load_prices(&bridge);
     let first = call(&bridge, "adcp_create_media_buy", &order()).document;
     let outcome = call(&bridge, "adcp_create_media_buy", &agreed(order(), &first));
-    let trouble = &outcome.document;
-    assert_eq!((&trouble["in_doubt"], &trouble["retryable"]), (&json!(true), &json!(true)));
-    let key = trouble["idempotency_key"].as_str().unwrap();
+    let document = &outcome.document;
+    assert_eq!((&document["in_doubt"], &document["retryable"]), (&json!(true), &json!(true)));
+    let key = document["idempotency_key"].as_str().unwrap();
     assert!(outcome.text.contains(&format!("idempotency_key {key}")), "{}", outcome.text);
     let sent = seller.calls("create_media_buy");
     assert!(sent.iter().all(|sent| sent["idempotency_key"] == key), "{sent:?}");
@@ -189,7 +189,7 @@ fn a_yes_is_not_repeated_once_the_seller_may_forget() {
         let (bridge, clock) =
             bridge_where(&[], |options| options.patience = Duration::from_secs(600));
         let bridge = bridge.with_sellers([(format!("http://{}/mcp", seller.name), None)]).unwrap();
-        look(&bridge);
+        load_prices(&bridge);
         let first = call(&bridge, "adcp_create_media_buy", &order()).document;
         let yes = agreed(order(), &first);
         assert!(!call(&bridge, "adcp_create_media_buy", &yes).is_error);
@@ -211,14 +211,14 @@ fn a_yes_is_not_repeated_once_the_seller_may_forget() {
 fn without_a_promise_nothing_repeats_and_the_person_is_warned() {
     let seller = seller_that(json!({"supported": false}), |_| None);
     let bridge = bridge(&[&seller.name]);
-    look(&bridge);
+    load_prices(&bridge);
     let first = call(&bridge, "adcp_create_media_buy", &order()).document;
     let outcome = call(&bridge, "adcp_create_media_buy", &agreed(order(), &first));
-    let trouble = &outcome.document;
-    assert_eq!((&trouble["in_doubt"], &trouble["retryable"]), (&json!(true), &json!(false)));
+    let document = &outcome.document;
+    assert_eq!((&document["in_doubt"], &document["retryable"]), (&json!(true), &json!(false)));
     assert!(outcome.text.contains("check whether it was done"), "{}", outcome.text);
     assert_eq!(seller.calls("create_media_buy").len(), 1);
-    let again = with(order(), json!({"idempotency_key": trouble["idempotency_key"]}));
+    let again = with(order(), json!({"idempotency_key": document["idempotency_key"]}));
     let asked = call(&bridge, "adcp_create_media_buy", &again).document;
     assert!(asked["question"].as_str().unwrap().contains("it may be done TWICE"), "{asked}");
     assert_eq!(seller.calls("create_media_buy").len(), 1);
@@ -228,7 +228,7 @@ fn without_a_promise_nothing_repeats_and_the_person_is_warned() {
 fn what_a_person_cannot_read_whole_is_not_asked() {
     let seller = seller(|_| Some(bought()));
     let bridge = bridge(&[&seller.name]);
-    look(&bridge);
+    load_prices(&bridge);
     let package = json!({"product_id": "front", "pricing_option_id": "cpm", "budget": 1});
     let arguments = with(order(), json!({"packages": vec![package; 30]}));
     assert_eq!(code(&call(&bridge, "adcp_create_media_buy", &arguments)), "INVALID_ARGUMENTS");
@@ -256,7 +256,7 @@ fn an_account_is_billed_as_agreed_or_not_at_all() {
 fn a_models_word_neither_calls_anybody_nor_closes_anything() {
     let seller = seller(|_| Some(bought()));
     let bridge = bridge(&[&seller.name]);
-    look(&bridge);
+    load_prices(&bridge);
     let url = json!({"url": "http://evil.example"});
     let accounts = json!([{"brand": {"domain": "a.example"}, "operator": "a.example",
         "billing": "operator", "notification_configs": [url]}]);
@@ -290,14 +290,14 @@ fn a_models_word_neither_calls_anybody_nor_closes_anything() {
 #[test]
 fn several_sellers_answer_beside_those_that_do_not() {
     let seller = seller(|_| Some(bought()));
-    let bridge = bridge(&[&seller.name, super::AWAY]);
+    let bridge = bridge(&[&seller.name, super::CLOSED_PORT]);
     let brief = json!({"buying_mode": "brief", "brief": "shoes"});
     let found = call(&bridge, "adcp_get_products", &brief);
     assert!(!found.is_error);
     assert_eq!(found.document["results"].as_array().unwrap().len(), 1);
     assert_eq!(found.document["errors"][0]["code"], "SELLER_UNREACHABLE");
     assert!(!found.document.to_string().contains('\u{202e}'), "{}", found.text);
-    let only = with(brief, json!({"sellers": [format!("{}/mcp", super::AWAY)]}));
+    let only = with(brief, json!({"sellers": [format!("{}/mcp", super::CLOSED_PORT)]}));
     assert_eq!(code(&call(&bridge, "adcp_get_products", &only)), "SELLER_UNREACHABLE");
     // With several, one has to be named.
     let problems = call(&bridge, "adcp_list_accounts", &json!({})).document["problems"].clone();
@@ -346,7 +346,7 @@ fn a_person_who_can_be_asked_is_asked_about_money() {
 fn a_budget_written_as_a_text_is_read_and_noted() {
     let seller = seller(|_| Some(bought()));
     let bridge = bridge(&[&seller.name]);
-    look(&bridge);
+    load_prices(&bridge);
     let package = json!({"product_id": "front", "pricing_option_id": "cpm", "budget": "1,000.50"});
     let written = with(order(), json!({"packages": [package]}));
     let first = call(&bridge, "adcp_create_media_buy", &written);

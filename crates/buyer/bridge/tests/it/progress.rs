@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tradepost_bridge::server::{HttpAccess, router};
 use tradepost_document::json::{Value, json};
 
-use super::asked::{Exchange, Hand, answer, yes};
+use super::asked::{Exchange, RawClient, answer, yes};
 use super::{bridge, fake, lead, time};
 
 fn dealer() -> fake::Fake {
@@ -16,8 +16,8 @@ fn dealer() -> fake::Fake {
 }
 
 /// A dealer that takes the request and never answers, and how often it was asked for its skill.
-fn silent() -> fake::Silent {
-    fake::Silent::start()
+fn silent_dealer() -> fake::SilentDealer {
+    fake::SilentDealer::start()
 }
 
 fn call(tool: &str, arguments: Value, token: Value) -> Value {
@@ -29,14 +29,14 @@ fn call(tool: &str, arguments: Value, token: Value) -> Value {
 fn clients_hear_every_ten_seconds_that_their_person_is_awaited() {
     let dealer = dealer();
     time::run_held(async {
-        let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+        let mut client = RawClient::start(&[&dealer.name], |_| {}).await;
         client.hello("2025-06-18", json!({"elicitation": {}})).await;
         client.send(call("aap_lead_submit", lead(), json!("t1"))).await;
         let question = client.next().await;
-        let mut heard = String::new();
+        let mut notifications = String::new();
         for _ in 0..2 {
             tokio::time::advance(Duration::from_secs(10)).await;
-            heard.push_str(&format!("{}\n", client.next().await));
+            notifications.push_str(&format!("{}\n", client.next().await));
         }
         client.send(answer(&question, yes())).await;
         let last = client.next().await;
@@ -44,15 +44,15 @@ fn clients_hear_every_ten_seconds_that_their_person_is_awaited() {
         expect![[r#"
             {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t1","progress":10,"message":"waiting for the person (10 s)"}}
             {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t1","progress":20,"message":"waiting for the person (20 s)"}}
-        "#]].assert_eq(&heard);
+        "#]].assert_eq(&notifications);
     });
 }
 
 #[test]
 fn over_http_progress_makes_the_answer_a_stream() {
-    let silent = silent();
+    let silent_dealer = silent_dealer();
     time::run_held(async {
-        let (bridge, _) = bridge(&[&silent.name]);
+        let (bridge, _) = bridge(&[&silent_dealer.name]);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let hosts = Vec::new();
@@ -63,7 +63,7 @@ fn over_http_progress_makes_the_answer_a_stream() {
         tokio::spawn(async move { served.await.unwrap() });
         let request = call("aap_inventory_search", json!({}), json!(7));
         let mut call = Exchange::send(&address, None, &request).await;
-        time::until(|| silent.requests() > 0).await;
+        time::until(|| silent_dealer.requests() > 0).await;
         tokio::time::advance(Duration::from_secs(10)).await;
         assert_eq!(call.line("content-type:").await.unwrap(), "text/event-stream");
         let params = json!({"progressToken": 7, "progress": 10,
@@ -86,7 +86,7 @@ fn over_http_progress_makes_the_answer_a_stream() {
 fn a_client_without_a_token_hears_nothing() {
     let dealer = dealer();
     time::run_held(async {
-        let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+        let mut client = RawClient::start(&[&dealer.name], |_| {}).await;
         client.hello("2025-06-18", json!({"elicitation": {}})).await;
         client.submit(1, lead()).await;
         let question = client.next().await;

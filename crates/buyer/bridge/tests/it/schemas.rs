@@ -7,7 +7,7 @@ use expect_test::expect;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 use tradepost_document::json::{Value, json};
 
-use crate::{AWAY, bridge};
+use crate::{CLOSED_PORT, bridge};
 
 #[path = "../../../../protocol/tests/tests/it/mutate.rs"]
 #[expect(clippy::wildcard_enum_match_arm, reason = "it looks at JSON of any kind")]
@@ -27,22 +27,24 @@ fn rich() -> Vec<(&'static str, Value)> {
     vec![
         (
             "aap_dealer_information",
-            json!({"type": "dealer.information.request", "dealers": [AWAY]}),
+            json!({"type": "dealer.information.request", "dealers": [CLOSED_PORT]}),
         ),
-        ("aap_inventory_facets", json!({"dealers": [AWAY], "filters": filters})),
+        ("aap_inventory_facets", json!({"dealers": [CLOSED_PORT], "filters": filters})),
         (
             "aap_inventory_search",
-            json!({"dealers": [AWAY], "filters": filters, "pagination": {"skip": 0, "limit": 50},
+            json!({"dealers": [CLOSED_PORT], "filters": filters,
+                   "pagination": {"skip": 0, "limit": 50},
                    "sort": {"field": "price", "order": "asc"}}),
         ),
         (
             "aap_inventory_vehicle",
-            json!({"dealer": AWAY, "vin": "1HGCV1F30NA123456", "stock": "S", "vehicle_id": "v"}),
+            json!({"dealer": CLOSED_PORT, "vin": "1HGCV1F30NA123456", "stock": "S",
+                   "vehicle_id": "v"}),
         ),
         (
             "aap_lead_submit",
             json!({
-                "dealer": AWAY,
+                "dealer": CLOSED_PORT,
                 "customer": {"first_name": "Ada", "last_name": "L", "email": "ada@example.com",
                     "phone": "+14155550123", "preferred_contact": "any",
                     "address": {"city": "San Francisco", "zip": "94103"}},
@@ -58,7 +60,7 @@ fn rich() -> Vec<(&'static str, Value)> {
 
 #[test]
 fn the_schemas_accept_what_the_bridge_accepts() {
-    let (bridge, _) = bridge(&[AWAY, "127.0.0.1:2"]);
+    let (bridge, _) = bridge(&[CLOSED_PORT, "127.0.0.1:2"]);
     let tools = bridge.tools();
     let validators: Vec<_> = tools
         .iter()
@@ -136,14 +138,14 @@ fn the_tools_are_what_clients_expect_of_tools() {
     "#]].assert_eq(&out);
 }
 
-/// The keywords that every provider of models takes.
-const SHOWN: [&str; 8] =
+/// Keywords that every model provider accepts.
+const COMMON_KEYWORDS: [&str; 8] =
     ["type", "properties", "required", "items", "enum", "description", "minimum", "maximum"];
 
-/// What is wrong with a schema on this level, which is 1 for that of all arguments.
-fn misfits(schema: &Value, at: &str, level: usize, found: &mut Vec<String>) {
+/// Lists the problems of a schema; `level` is 1 for the schema of all arguments.
+fn schema_problems(schema: &Value, at: &str, level: usize, found: &mut Vec<String>) {
     for (keyword, value) in schema.as_object().unwrap() {
-        if !SHOWN.contains(&keyword.as_str()) {
+        if !COMMON_KEYWORDS.contains(&keyword.as_str()) {
             found.push(format!("{at}: {keyword}"));
         }
         if keyword == "enum" && !value.as_array().unwrap().iter().all(Value::is_string) {
@@ -163,10 +165,10 @@ fn misfits(schema: &Value, at: &str, level: usize, found: &mut Vec<String>) {
         found.push(format!("{at}: an object without properties"));
     }
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-        misfits(member, &format!("{at}.{name}"), level + 1, found);
+        schema_problems(member, &format!("{at}.{name}"), level + 1, found);
     }
     if schema["items"].is_object() {
-        misfits(&schema["items"], &format!("{at}[]"), level + 1, found);
+        schema_problems(&schema["items"], &format!("{at}[]"), level + 1, found);
     }
 }
 
@@ -179,9 +181,9 @@ fn both_tool_lists_are_in_words_that_every_provider_takes() {
     assert_eq!(tools.len(), 17);
     let mut found = Vec::new();
     for tool in &tools {
-        misfits(&tool.input_schema, &tool.name, 1, &mut found);
+        schema_problems(&tool.input_schema, &tool.name, 1, &mut found);
         if let Some(output) = &tool.output_schema {
-            misfits(output, &format!("{} gives", tool.name), 1, &mut found);
+            schema_problems(output, &format!("{} gives", tool.name), 1, &mut found);
         }
     }
     assert_eq!(found, Vec::<String>::new());

@@ -5,39 +5,39 @@ use std::time::Duration;
 use tradepost_bridge::{AskMode, BridgeOptions};
 use tradepost_document::json::{Value, json};
 
-use super::asked::{Hand, answer, code, yes};
+use super::asked::{RawClient, answer, code, yes};
 use super::{confirmed, fake, lead, time};
 
 fn dealer() -> fake::Fake {
     fake::Fake::start(|_| Ok(json!({"lead_id": "L1", "status": "received"})))
 }
 
-/// How a client keeps its person's answer to itself.
+/// Kinds of missing answers to a form.
 #[derive(Debug, Clone, Copy)]
-enum NoForm {
-    /// It says nothing until the time is up.
+enum MissingAnswer {
+    /// No answer before the time is up.
     Silence,
-    /// It answers with an error.
+    /// JSON-RPC error.
     Error,
-    /// It answers with something that no person did.
+    /// Object that is no answer to a form.
     Nonsense,
 }
 
-/// Sends a lead, and keeps the answer to its form back. What the call comes to.
-async fn submit_unanswered(client: &mut Hand, way: NoForm) -> (Value, Value) {
+/// Submits a lead without answering its form. Returns the question and the result of the call.
+async fn submit_unanswered(client: &mut RawClient, missing: MissingAnswer) -> (Value, Value) {
     client.submit(1, lead()).await;
     let question = client.next().await;
     assert_eq!(question["method"], "elicitation/create", "{question}");
-    match way {
-        NoForm::Silence => {
+    match missing {
+        MissingAnswer::Silence => {
             tokio::time::advance(Duration::from_secs(601)).await;
             assert_eq!(client.next().await["method"], "notifications/cancelled");
         }
-        NoForm::Error => {
+        MissingAnswer::Error => {
             let failed = json!({"code": -32603, "message": "no window"});
             client.send(json!({"jsonrpc": "2.0", "id": question["id"], "error": failed})).await;
         }
-        NoForm::Nonsense => client.send(answer(&question, json!({}))).await,
+        MissingAnswer::Nonsense => client.send(answer(&question, json!({}))).await,
     }
     let result = client.next().await["result"].clone();
     (question, result)
@@ -45,14 +45,14 @@ async fn submit_unanswered(client: &mut Hand, way: NoForm) -> (Value, Value) {
 
 #[test]
 fn an_unanswered_form_becomes_a_question_in_two_calls() {
-    for way in [NoForm::Silence, NoForm::Error, NoForm::Nonsense] {
+    for missing in [MissingAnswer::Silence, MissingAnswer::Error, MissingAnswer::Nonsense] {
         let dealer = dealer();
         time::run_held(async {
-            let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+            let mut client = RawClient::start(&[&dealer.name], |_| {}).await;
             client.hello("2025-06-18", json!({"elicitation": {}})).await;
-            let (_, result) = submit_unanswered(&mut client, way).await;
+            let (_, result) = submit_unanswered(&mut client, missing).await;
             let first = &result["structuredContent"];
-            assert_eq!(first["status"], "confirmation_required", "{way:?}: {result}");
+            assert_eq!(first["status"], "confirmation_required", "{missing:?}: {result}");
             assert_eq!(first["form_unanswered"], true);
             let text = result["content"][0]["text"].as_str().unwrap();
             assert!(text.starts_with("The client said that it can show a form"), "{text}");
@@ -72,7 +72,7 @@ fn an_unanswered_form_becomes_a_question_in_two_calls() {
 fn a_no_that_comes_late_is_final() {
     let dealer = dealer();
     time::run_held(async {
-        let mut client = Hand::start(&[&dealer.name], |_| {}).await;
+        let mut client = RawClient::start(&[&dealer.name], |_| {}).await;
         client.hello("2025-06-18", json!({"elicitation": {}})).await;
         for (late, expected) in [
             (json!({"action": "decline"}), "DECLINED"),
@@ -81,7 +81,7 @@ fn a_no_that_comes_late_is_final() {
             (json!({"action": "cancel"}), "sent"),
             (yes(), "sent"),
         ] {
-            let (question, result) = submit_unanswered(&mut client, NoForm::Silence).await;
+            let (question, result) = submit_unanswered(&mut client, MissingAnswer::Silence).await;
             client.send(answer(&question, late.clone())).await;
             client.submit(2, confirmed(lead(), &result["structuredContent"])).await;
             let document = client.next().await["result"]["structuredContent"].clone();
@@ -97,14 +97,14 @@ fn by_form_alone_nothing_takes_the_place_of_an_answer() {
     let dealer = dealer();
     let form = |options: &mut BridgeOptions| options.ask = AskMode::Form;
     time::run_held(async {
-        for (way, expected) in [
-            (NoForm::Silence, "PERSON_SILENT"),
-            (NoForm::Error, "ANSWER_INVALID"),
-            (NoForm::Nonsense, "ANSWER_INVALID"),
+        for (missing, expected) in [
+            (MissingAnswer::Silence, "PERSON_SILENT"),
+            (MissingAnswer::Error, "ANSWER_INVALID"),
+            (MissingAnswer::Nonsense, "ANSWER_INVALID"),
         ] {
-            let mut client = Hand::start(&[&dealer.name], form).await;
+            let mut client = RawClient::start(&[&dealer.name], form).await;
             client.hello("2025-06-18", json!({"elicitation": {}})).await;
-            let (_, result) = submit_unanswered(&mut client, way).await;
+            let (_, result) = submit_unanswered(&mut client, missing).await;
             assert_eq!(result["structuredContent"]["code"], expected);
         }
     });
@@ -116,7 +116,7 @@ fn in_two_calls_nobody_is_shown_a_form() {
     let dealer = dealer();
     time::run_held(async {
         let confirm = |options: &mut BridgeOptions| options.ask = AskMode::Confirm;
-        let mut client = Hand::start(&[&dealer.name], confirm).await;
+        let mut client = RawClient::start(&[&dealer.name], confirm).await;
         client.hello("2025-06-18", json!({"elicitation": {}})).await;
         client.submit(1, lead()).await;
         let first = client.next().await["result"]["structuredContent"].clone();

@@ -73,7 +73,12 @@ impl KnownAccounts {
         (now.saturating_sub(known.read) < REFRESH).then(|| known.authorization.clone())
     }
 
-    fn keep(&self, account: String, now: Duration, authorization: Option<AccountAuthorization>) {
+    fn remember(
+        &self,
+        account: String,
+        now: Duration,
+        authorization: Option<AccountAuthorization>,
+    ) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(account, KnownAccount { read: now, authorization });
     }
@@ -105,12 +110,12 @@ impl AdcpClient {
         // The moment before the request, because the answer may be as old as that.
         let read = recoverer.clock().now();
         let listed =
-            self.recovering("list_accounts", arguments, recoverer, |_, _, _| false).await?;
+            self.call_with_retries("list_accounts", arguments, recoverer, |_, _, _| false).await?;
         let accounts = listed.answer.payload.get("accounts").and_then(Value::as_array);
         let found = accounts.into_iter().flatten().find(|row| is_of(row, account));
         let authorization =
             found.and_then(|row| row.get("authorization")).and_then(AccountAuthorization::read);
-        self.authorizations.keep(name, read, authorization.clone());
+        self.authorizations.remember(name, read, authorization.clone());
         Ok(authorization)
     }
 }
@@ -162,7 +167,7 @@ mod tests {
     fn what_is_remembered_is_bounded_and_grows_old() {
         let known = KnownAccounts::default();
         for n in 0..=MAX_KNOWN {
-            known.keep(n.to_string(), Duration::from_secs(n as u64), None);
+            known.remember(n.to_string(), Duration::from_secs(n as u64), None);
         }
         let now = Duration::from_secs(MAX_KNOWN as u64);
         assert_eq!(known.fresh("0", now), None);

@@ -31,17 +31,17 @@ const MAX_TOOLS: usize = 1_000;
 /// Maximum number of pages of tools that are requested.
 const MAX_PAGES: usize = 50;
 
-/// Agreement of one caller with the server.
+/// Session of one caller with a server, and the version of MCP that it uses.
 #[derive(Debug, Default)]
 pub(super) struct McpSession {
-    /// Agreement with which the session starts.
-    beginning: Agreement,
-    agreement: Mutex<Agreement>,
+    /// Version with which the session starts.
+    initial: NegotiatedVersion,
+    negotiated: Mutex<NegotiatedVersion>,
 }
 
 /// Version of MCP to use with a server.
 #[derive(Debug, Clone, Default)]
-enum Agreement {
+enum NegotiatedVersion {
     /// Unknown: the server is asked first.
     #[default]
     Open,
@@ -66,31 +66,31 @@ enum Remedy {
 }
 
 impl McpSession {
-    fn beginning_with(beginning: Agreement) -> Self {
-        Self { agreement: Mutex::new(beginning.clone()), beginning }
+    fn starting_with(initial: NegotiatedVersion) -> Self {
+        Self { negotiated: Mutex::new(initial.clone()), initial }
     }
 
     /// Creates a session that presumes the newest version until the server refuses it.
     pub(super) fn presumed() -> Self {
-        Self::beginning_with(Agreement::Presumed)
+        Self::starting_with(NegotiatedVersion::Presumed)
     }
 
     /// Returns a new session that starts as this one did.
     pub(super) fn restarted(&self) -> Self {
-        Self::beginning_with(self.beginning.clone())
+        Self::starting_with(self.initial.clone())
     }
 
-    fn agreed(&self) -> Agreement {
+    fn negotiated_version(&self) -> NegotiatedVersion {
         // A copy, so that no lock is held during a request.
-        self.agreement.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.negotiated.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn agree(&self, agreed: Agreement) {
-        *self.agreement.lock().unwrap_or_else(PoisonError::into_inner) = agreed;
+    fn set_negotiated_version(&self, negotiated: NegotiatedVersion) {
+        *self.negotiated.lock().unwrap_or_else(PoisonError::into_inner) = negotiated;
     }
 }
 
-impl Agreement {
+impl NegotiatedVersion {
     fn version(&self) -> Version {
         match self {
             Self::Open | Self::Presumed | Self::Newest => Version::NEWEST,
@@ -164,36 +164,36 @@ impl AdcpClient {
         method: &str,
         params: &Map,
     ) -> Result<(Value, Response), CallFailure> {
-        let mut agreed = session.agreed();
-        if let Agreement::Open = agreed {
-            agreed = self.negotiate().await?;
-            session.agree(agreed.clone());
+        let mut negotiated = session.negotiated_version();
+        if let NegotiatedVersion::Open = negotiated {
+            negotiated = self.negotiate().await?;
+            session.set_negotiated_version(negotiated.clone());
         }
-        let (response, id) = self.post(&agreed, method, params, Vec::new()).await?;
+        let (response, id) = self.post(&negotiated, method, params, Vec::new()).await?;
         let failure = match result_of(&response, &id) {
             Ok(result) => {
-                if let Agreement::Presumed = agreed {
-                    session.agree(Agreement::Newest);
+                if let NegotiatedVersion::Presumed = negotiated {
+                    session.set_negotiated_version(NegotiatedVersion::Newest);
                 }
                 return Ok((result, response));
             }
             Err(failure) => failure,
         };
-        let (agreed, headers) = match remedy(&agreed, &failure) {
+        let (negotiated, headers) = match remedy(&negotiated, &failure) {
             Remedy::Nothing => return Err(failure),
             Remedy::Handshake => {
-                let agreed = match self.handshake().await {
-                    Ok(agreed) => agreed,
+                let negotiated = match self.handshake().await {
+                    Ok(negotiated) => negotiated,
                     // A server without a handshake: its first refusal says what is wrong.
                     Err(refused) if refuses_to_look(&refused) => return Err(failure),
                     Err(failure) => return Err(without_effect(failure)),
                 };
-                session.agree(agreed.clone());
-                (agreed, Vec::new())
+                session.set_negotiated_version(negotiated.clone());
+                (negotiated, Vec::new())
             }
             Remedy::ParamHeaders if method == CALL => {
-                session.agree(Agreement::Newest);
-                let agreed = Agreement::Newest;
+                session.set_negotiated_version(NegotiatedVersion::Newest);
+                let negotiated = NegotiatedVersion::Newest;
                 let tools = Box::pin(self.list_tools(session)).await?;
                 let is_called = |tool: &&Value| tool.get("name") == params.get("name");
                 let schema = tools.iter().find(is_called).and_then(|tool| tool.get("inputSchema"));
@@ -205,24 +205,24 @@ impl AdcpClient {
                 if headers.is_empty() {
                     return Err(failure);
                 }
-                (agreed, headers)
+                (negotiated, headers)
             }
             Remedy::ParamHeaders => return Err(failure),
         };
-        let (response, id) = self.post(&agreed, method, params, headers).await?;
+        let (response, id) = self.post(&negotiated, method, params, headers).await?;
         Ok((result_of(&response, &id)?, response))
     }
 
     /// Finds out which version of MCP the server supports.
-    async fn negotiate(&self) -> Result<Agreement, CallFailure> {
-        let asked = self.post(&Agreement::Newest, DISCOVER, &Map::new(), Vec::new()).await;
+    async fn negotiate(&self) -> Result<NegotiatedVersion, CallFailure> {
+        let asked = self.post(&NegotiatedVersion::Newest, DISCOVER, &Map::new(), Vec::new()).await;
         let (response, id) = asked.map_err(without_effect)?;
         match result_of(&response, &id) {
             Ok(result) => {
                 let named = result.get("supportedVersions").and_then(Value::as_array);
                 let newest = Version::NEWEST.name();
                 if named.is_some_and(|named| named.iter().any(|version| version == newest)) {
-                    return Ok(Agreement::Newest);
+                    return Ok(NegotiatedVersion::Newest);
                 }
             }
             // Any other failure means that the server does not know the newest version.
@@ -235,7 +235,7 @@ impl AdcpClient {
     }
 
     /// Sends `initialize`, and the notification that follows it.
-    async fn handshake(&self) -> Result<Agreement, CallFailure> {
+    async fn handshake(&self) -> Result<NegotiatedVersion, CallFailure> {
         let id = uuid(&self.ids);
         // Without session id, which the server may have forgotten, and without version header, because none
         // is agreed on yet.
@@ -251,28 +251,28 @@ impl AdcpClient {
             return Err(CallFailure::garbled(defect, response.kept()));
         };
         let id = response.headers.get(SESSION_HEADER).cloned();
-        let agreed = Agreement::Handshake { version, id };
+        let negotiated = NegotiatedVersion::Handshake { version, id };
         let method = "notifications/initialized";
         let request = CLIENT.request(version, method, Map::new());
-        let headers = mcp_headers(&agreed, request.headers, Vec::new());
+        let headers = mcp_headers(&negotiated, request.headers, Vec::new());
         let body = json!({"jsonrpc": "2.0", "method": method}).to_string().into_bytes();
         let headers = self.headers(headers, &body)?;
         // The answer to the notification is ignored: a problem shows at the next call.
         self.post_for_events(headers, body).await?;
-        Ok(agreed)
+        Ok(negotiated)
     }
 
     /// Posts a request and returns the response, taken out of its event stream if it came in one, and the request's id.
     async fn post(
         &self,
-        agreed: &Agreement,
+        negotiated: &NegotiatedVersion,
         method: &str,
         params: &Map,
         arguments: Vec<(String, String)>,
     ) -> Result<(Response, String), CallFailure> {
         let id = uuid(&self.ids);
-        let request = CLIENT.request(agreed.version(), method, params.clone());
-        let headers = mcp_headers(agreed, request.headers, arguments);
+        let request = CLIENT.request(negotiated.version(), method, params.clone());
+        let headers = mcp_headers(negotiated, request.headers, arguments);
         let message =
             json!({"jsonrpc": "2.0", "id": id, "method": method, "params": request.params});
         Ok((self.exchange(headers, message, &id).await?, id))
@@ -316,7 +316,7 @@ fn members(value: Value) -> Map {
 
 /// Builds the MCP headers, with the agreed session and the arguments that the tool requires in headers.
 fn mcp_headers(
-    agreed: &Agreement,
+    negotiated: &NegotiatedVersion,
     named: Vec<(&'static str, String)>,
     arguments: Vec<(String, String)>,
 ) -> HeaderMap {
@@ -333,7 +333,7 @@ fn mcp_headers(
             headers.insert(name, value);
         }
     }
-    if let Agreement::Handshake { id: Some(id), .. } = agreed {
+    if let NegotiatedVersion::Handshake { id: Some(id), .. } = negotiated {
         headers.insert(SESSION_HEADER, id.clone());
     }
     headers
@@ -355,13 +355,15 @@ fn refuses_to_look(failure: &CallFailure) -> bool {
 }
 
 /// Chooses the remedy after a failure.
-fn remedy(agreed: &Agreement, failure: &CallFailure) -> Remedy {
-    let is_newest = match agreed {
+fn remedy(negotiated: &NegotiatedVersion, failure: &CallFailure) -> Remedy {
+    let is_newest = match negotiated {
         // HTTP 404 to a session id says that the session has ended (MCP, "Session management").
-        Agreement::Handshake { id: Some(_), .. } if is_gone(failure) => return Remedy::Handshake,
-        Agreement::Handshake { .. } => return Remedy::Nothing,
-        Agreement::Open | Agreement::Presumed => false,
-        Agreement::Newest => true,
+        NegotiatedVersion::Handshake { id: Some(_), .. } if is_gone(failure) => {
+            return Remedy::Handshake;
+        }
+        NegotiatedVersion::Handshake { .. } => return Remedy::Nothing,
+        NegotiatedVersion::Open | NegotiatedVersion::Presumed => false,
+        NegotiatedVersion::Newest => true,
     };
     match rpc_error(failure) {
         Some((UNSUPPORTED_VERSION, _)) if is_of_unknown_versions(failure) => Remedy::Nothing,

@@ -52,7 +52,7 @@ impl AdcpClient {
         recoverer: &Recoverer<W>,
         correct: impl FnMut(&Fix, &CallFailure, &mut Map) -> bool + Send,
     ) -> Result<Recovered<SellerAnswer>, Box<GaveUp>> {
-        if self.heeds
+        if self.checks_authorization
             && let Some(account) = arguments.get("account")
         {
             // A seller that sends no authorization, or cannot be asked, decides at the call.
@@ -63,10 +63,11 @@ impl AdcpClient {
                 return Err(Box::new(GaveUp::before(failure)));
             }
         }
-        self.recovering(task, arguments, recoverer, correct).await
+        self.call_with_retries(task, arguments, recoverer, correct).await
     }
 
-    pub(super) async fn recovering<W: RetryClock>(
+    /// Calls a task as [`Self::call_with_recovery`] does, without reading the authorization of its account.
+    pub(super) async fn call_with_retries<W: RetryClock>(
         &self,
         task: &str,
         mut arguments: Map,
@@ -92,7 +93,7 @@ impl AdcpClient {
         {
             self.authorizations.forget(account);
         }
-        if let Some(task) = AdcpTask::from_name(task).filter(|_| self.mends_rows) {
+        if let Some(task) = AdcpTask::from_name(task).filter(|_| self.retries_rows) {
             let intent = RowsIntent { task, attempt, seller: &seller, begun };
             self.recover_rows(intent, arguments, &mut recovered, recoverer).await;
         }
@@ -127,9 +128,9 @@ impl AdcpClient {
             };
             let payload = &latest.payload;
             let rows = &mut latest.outcome.rows;
-            let planned = rows::again(task, &arguments, payload, rows, &attempt, &budget);
+            let planned = rows::plan_retry(task, &arguments, payload, rows, &attempt, &budget);
             let Some(planned) = planned else { return };
-            let stopped = recoverer.rest(seller, planned.wait).await;
+            let stopped = recoverer.take_token_and_wait(seller, planned.wait).await;
             if stopped {
                 // Marked before the pause, and not sent after all.
                 rows.iter_mut().for_each(|row| row.again = false);

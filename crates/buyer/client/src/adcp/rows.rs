@@ -31,7 +31,7 @@ const LISTS: &[(AdcpTask, &str, &[&str])] = &[
 
 /// Request for the rows that are sent again.
 #[derive(Debug, PartialEq)]
-pub(super) struct Again {
+pub(super) struct RowsRetry {
     pub(super) arguments: Map,
     /// Time to wait first.
     pub(super) wait: RetryWait,
@@ -40,14 +40,14 @@ pub(super) struct Again {
 }
 
 /// Builds the request that sends failed rows again, and marks these rows; `None` when no row may be sent again.
-pub(super) fn again(
+pub(super) fn plan_retry(
     task: AdcpTask,
     arguments: &Map,
     payload: &Value,
     rows: &mut [FailedRow],
     attempt: &FailedAttempt,
     budget: &RetryBudget,
-) -> Option<Again> {
+) -> Option<RowsRetry> {
     let (_, name, keys) = *LISTS.iter().find(|(known, _, _)| *known == task)?;
     let spent = budget.attempts == 0 || budget.tokens == 0 || budget.time.is_zero();
     if spent || COMPANIONS.iter().any(|name| arguments.contains_key(*name)) {
@@ -88,7 +88,7 @@ pub(super) fn again(
     let mut arguments = arguments.clone();
     arguments.insert(name.to_owned(), list.into());
     arguments.shift_remove(DELETE_MISSING);
-    Some(Again { arguments, wait, billing })
+    Some(RowsRetry { arguments, wait, billing })
 }
 
 /// Returns the entry billed as the seller suggests; `None` for any other correction.
@@ -143,11 +143,11 @@ mod tests {
         arguments: &Value,
         payload: &Value,
         attempt: &FailedAttempt,
-    ) -> (Option<Again>, Vec<bool>) {
+    ) -> (Option<RowsRetry>, Vec<bool>) {
         let mut rows = PayloadOutcome::read(payload).rows;
         let arguments = arguments.as_object().unwrap();
         let task = AdcpTask::SyncAccounts;
-        let planned = again(task, arguments, payload, &mut rows, attempt, &budget());
+        let planned = plan_retry(task, arguments, payload, &mut rows, attempt, &budget());
         (planned, rows.iter().map(|row| row.again).collect())
     }
 

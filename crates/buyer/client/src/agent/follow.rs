@@ -61,29 +61,30 @@ impl AgentClient {
     /// When there was no answer at all; `doubt` lists the requests that may have acted.
     pub async fn converse<W: RetryClock>(
         &self,
-        said: &Outgoing,
+        outgoing: &Outgoing,
         follower: &Follower<'_, W>,
         mut watch: impl FnMut(&AgentTask) + Send,
     ) -> Result<Followed, Box<GaveUp>> {
-        let params = self.sending(said, &uuid(&self.ids));
-        let patience = follower.patience;
+        let params = self.sending(outgoing, &uuid(&self.ids));
+        let timeout = follower.patience;
         let streaming = self.streaming;
         let client = Cow::Borrowed(self);
-        let mut saying = Saying { client, said, params, patience, streaming, begun: false };
+        let mut message_sender =
+            MessageSender { client, outgoing, params, timeout, streaming, begun: false };
         let attempt = FailedAttempt {
-            had_context: said.context_id.is_some(),
+            had_context: outgoing.context_id.is_some(),
             ..self.attempt(ResendEffect::Unkeyed)
         };
         let seller = seller_of(&self.binding.endpoint);
-        let recovered = follower.recoverer.run(&seller, attempt, &mut saying).await?;
+        let recovered = follower.recoverer.run(&seller, attempt, &mut message_sender).await?;
         let spent = recovered.spent;
         let (reply, stream) = recovered.answer;
-        let client = saying.client;
+        let client = message_sender.client;
         Ok(match reply {
             AgentReply::Message(_) => Followed { reply, end: FollowEnd::Settled, spent },
             AgentReply::Task(task) => {
                 watch(&task);
-                let (task, end) = client.follow_on(task, stream, follower, watch).await;
+                let (task, end) = client.follow_until_settled(task, stream, follower, watch).await;
                 Followed { reply: AgentReply::Task(task), end, spent }
             }
         })
@@ -100,18 +101,19 @@ impl AgentClient {
         mut watch: impl FnMut(&AgentTask) + Send,
     ) -> Result<Followed, Box<GaveUp>> {
         let seller = seller_of(&self.binding.endpoint);
-        let mut asking = Asking { client: Cow::Borrowed(self), task_id };
+        let mut task_reader = TaskReader { client: Cow::Borrowed(self), task_id };
         let attempt = self.attempt(ResendEffect::Read);
-        let recovered = follower.recoverer.run(&seller, attempt, &mut asking).await?;
+        let recovered = follower.recoverer.run(&seller, attempt, &mut task_reader).await?;
         let task = recovered.answer;
         let spent = recovered.spent;
         watch(&task);
-        let client = asking.client;
-        let (task, end) = client.follow_on(task, None, follower, watch).await;
+        let client = task_reader.client;
+        let (task, end) = client.follow_until_settled(task, None, follower, watch).await;
         Ok(Followed { reply: AgentReply::Task(task), end, spent })
     }
 
-    async fn follow_on<W: RetryClock>(
+    /// Follows a task by its stream, and by polling when the stream ends, until it is settled or the time is up.
+    async fn follow_until_settled<W: RetryClock>(
         &self,
         mut task: AgentTask,
         mut stream: Option<TaskEventStream>,
@@ -128,7 +130,7 @@ impl AgentClient {
         loop {
             if let Some(mut open) = stream.take() {
                 let before = task.clone();
-                if self.hear_out(&mut open, &mut task, clock, &left, &mut watch).await {
+                if self.read_events(&mut open, &mut task, clock, &left, &mut watch).await {
                     return (task, FollowEnd::Stopped);
                 }
                 // After a change more may follow soon, so the pauses start again.
@@ -150,8 +152,8 @@ impl AgentClient {
             }
             pause = PAUSES.after(Some(pause));
             let id = task.id.clone();
-            let mut asking = Asking { client: Cow::Borrowed(self), task_id: &id };
-            match recoverer.run(&seller, self.attempt(ResendEffect::Read), &mut asking).await {
+            let mut task_reader = TaskReader { client: Cow::Borrowed(self), task_id: &id };
+            match recoverer.run(&seller, self.attempt(ResendEffect::Read), &mut task_reader).await {
                 Ok(read) => {
                     if read.answer != task {
                         task = with_artifacts(read.answer, task);
@@ -184,7 +186,7 @@ impl AgentClient {
 
     /// Reads events until the task is settled, the stream ends, or it is silent for as long as an answer may
     /// take. Returns true when the caller stopped.
-    async fn hear_out<W: RetryClock>(
+    async fn read_events<W: RetryClock>(
         &self,
         stream: &mut TaskEventStream,
         task: &mut AgentTask,
@@ -224,11 +226,11 @@ fn with_artifacts(mut read: AgentTask, before: AgentTask) -> AgentTask {
 }
 
 /// Sender of a message.
-struct Saying<'c> {
+struct MessageSender<'c> {
     client: Cow<'c, AgentClient>,
-    said: &'c Outgoing,
+    outgoing: &'c Outgoing,
     params: Map,
-    patience: Duration,
+    timeout: Duration,
     streaming: bool,
     begun: bool,
 }
@@ -239,18 +241,18 @@ fn is_not_offered(failure: &CallFailure) -> bool {
     matches!(error.code.known(), Some(A2aCode::MethodNotFound | A2aCode::UnsupportedOperation))
 }
 
-impl IntentSender for Saying<'_> {
+impl IntentSender for MessageSender<'_> {
     type Answer = (AgentReply, Option<TaskEventStream>);
 
     async fn send(&mut self, key: RequestKey) -> Result<Self::Answer, CallFailure> {
         // A corrected message is another one, with its own id.
         if self.begun && key == RequestKey::Fresh {
-            self.params = self.client.sending(self.said, &uuid(&self.client.ids));
+            self.params = self.client.sending(self.outgoing, &uuid(&self.client.ids));
         }
         self.begun = true;
         if self.streaming {
             let params = self.params.clone();
-            match self.client.open(Method::Stream, params, self.patience).await {
+            match self.client.open(Method::Stream, params, self.timeout).await {
                 Ok((item, stream)) => {
                     let defect = |defect| CallFailure::garbled(defect, KeptResponse::default());
                     return Ok((AgentReply::read(item).map_err(defect)?, stream));
@@ -271,12 +273,12 @@ impl IntentSender for Saying<'_> {
 }
 
 /// Reader of a task.
-struct Asking<'c> {
+struct TaskReader<'c> {
     client: Cow<'c, AgentClient>,
     task_id: &'c str,
 }
 
-impl IntentSender for Asking<'_> {
+impl IntentSender for TaskReader<'_> {
     type Answer = AgentTask;
 
     async fn send(&mut self, _: RequestKey) -> Result<AgentTask, CallFailure> {

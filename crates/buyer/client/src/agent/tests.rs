@@ -58,34 +58,34 @@ fn artifact(text: &str, append: bool) -> Value {
 }
 
 /// Result of a conversation, the states shown on the way, and the requests.
-struct Heard {
+struct Conversation {
     ended: Result<Followed, Box<crate::retry::GaveUp>>,
     shown: Vec<String>,
-    asked: Vec<Value>,
+    sent_requests: Vec<Value>,
 }
 
-fn converse(client: &AgentClient, fake: &Fake, clock: Virtual) -> Heard {
+fn run_conversation(client: &AgentClient, fake: &Fake, clock: Virtual) -> Conversation {
     let recoverer = Recoverer::new(clock, RetryLimits::default(), Sizes::default());
     let follower = Follower { recoverer: &recoverer, patience: Duration::from_secs(60) };
     let mut shown = Vec::new();
     let watch = |task: &AgentTask| shown.push(task.state.name().replace("TASK_STATE_", ""));
     let ended = fake.run(client.converse(&Outgoing::text("hello"), &follower, watch));
-    Heard { ended, shown, asked: asked(fake) }
+    Conversation { ended, shown, sent_requests: sent_requests(fake) }
 }
 
-fn asked(fake: &Fake) -> Vec<Value> {
+fn sent_requests(fake: &Fake) -> Vec<Value> {
     let body = |request: String| {
         tradepost_document::json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
     };
     fake.requests().into_iter().map(body).collect()
 }
 
-fn methods(asked: &[Value]) -> Vec<&str> {
-    asked.iter().map(|request| request["method"].as_str().unwrap()).collect()
+fn methods(sent_requests: &[Value]) -> Vec<&str> {
+    sent_requests.iter().map(|request| request["method"].as_str().unwrap()).collect()
 }
 
-fn settled(heard: &Heard) -> &AgentTask {
-    match heard.ended.as_ref().unwrap() {
+fn settled_task(conversation: &Conversation) -> &AgentTask {
+    match conversation.ended.as_ref().unwrap() {
         Followed { reply: AgentReply::Task(task), end: FollowEnd::Settled, .. } => task,
         other => panic!("{other:?}"),
     }
@@ -135,10 +135,10 @@ fn a_task_is_followed_by_its_stream() {
         artifact("lo", true),
         status("TASK_STATE_COMPLETED"),
     ])]);
-    let heard = converse(&client(&fake, "1.0", true), &fake, Virtual::new(0.0));
-    assert_eq!(text(settled(&heard)), "Hello");
-    assert_eq!(heard.shown, ["SUBMITTED", "WORKING", "WORKING", "WORKING", "COMPLETED"]);
-    assert_eq!(methods(&heard.asked), ["SendStreamingMessage"]);
+    let conversation = run_conversation(&client(&fake, "1.0", true), &fake, Virtual::new(0.0));
+    assert_eq!(text(settled_task(&conversation)), "Hello");
+    assert_eq!(conversation.shown, ["SUBMITTED", "WORKING", "WORKING", "WORKING", "COMPLETED"]);
+    assert_eq!(methods(&conversation.sent_requests), ["SendStreamingMessage"]);
 }
 
 #[test]
@@ -154,10 +154,10 @@ fn a_broken_stream_is_continued_and_nothing_is_said_twice() {
         answer(&done),
     ]);
     let clock = Virtual::new(0.0);
-    let heard = converse(&client(&fake, "0.3", true), &fake, clock.clone());
-    assert_eq!(settled(&heard).state, WireName::Known(TaskState::Completed));
+    let conversation = run_conversation(&client(&fake, "0.3", true), &fake, clock.clone());
+    assert_eq!(settled_task(&conversation).state, WireName::Known(TaskState::Completed));
     assert_eq!(
-        methods(&heard.asked),
+        methods(&conversation.sent_requests),
         [
             "message/stream",
             "tasks/get",
@@ -181,23 +181,24 @@ fn without_a_stream_the_task_is_polled_with_growing_pauses() {
             {"parts": [{"text": "which?"}]}}})),
     ]);
     let clock = Virtual::new(0.0);
-    let heard = converse(&client(&fake, "1.0", false), &fake, clock.clone());
-    let task = settled(&heard);
+    let conversation = run_conversation(&client(&fake, "1.0", false), &fake, clock.clone());
+    let task = settled_task(&conversation);
     assert_eq!(task.state, WireName::Known(TaskState::InputRequired));
     assert_eq!(task.said.as_ref().unwrap().parts[0].text(), Some("which?"));
     // The third pause is that of the recovery.
     assert_eq!(clock.sleeps(), [0.5, 1.0, 1.5, 2.0]);
-    assert!(heard.asked[1..].iter().all(|request| request["params"]["id"] == "t"));
+    assert!(conversation.sent_requests[1..].iter().all(|request| request["params"]["id"] == "t"));
 }
 
 #[test]
 fn a_card_that_promises_an_absent_stream_is_forgiven() {
     let message = json!({"message": {"messageId": "m", "parts": [{"text": "hi"}]}});
     let fake = Fake::start(vec![refusal(-32601), answer(&message)]);
-    let heard = converse(&client(&fake, "1.0", true), &fake, Virtual::new(0.0));
-    assert!(matches!(heard.ended.as_ref().unwrap().reply, AgentReply::Message(_)));
-    assert_eq!(methods(&heard.asked), ["SendStreamingMessage", "SendMessage"]);
-    let id = |index: usize| heard.asked[index]["params"]["message"]["messageId"].clone();
+    let conversation = run_conversation(&client(&fake, "1.0", true), &fake, Virtual::new(0.0));
+    assert!(matches!(conversation.ended.as_ref().unwrap().reply, AgentReply::Message(_)));
+    assert_eq!(methods(&conversation.sent_requests), ["SendStreamingMessage", "SendMessage"]);
+    let id =
+        |index: usize| conversation.sent_requests[index]["params"]["message"]["messageId"].clone();
     assert_eq!(id(0), id(1));
 }
 
@@ -205,8 +206,9 @@ fn a_card_that_promises_an_absent_stream_is_forgiven() {
 fn words_that_may_have_arrived_are_not_said_again() {
     for streaming in [true, false] {
         let fake = Fake::start(vec![Canned::Bytes(Vec::new())]);
-        let heard = converse(&client(&fake, "1.0", streaming), &fake, Virtual::new(0.0));
-        let gave_up = heard.ended.unwrap_err();
+        let conversation =
+            run_conversation(&client(&fake, "1.0", streaming), &fake, Virtual::new(0.0));
+        let gave_up = conversation.ended.unwrap_err();
         assert_eq!(gave_up.advice, RecoveryAdvice::Ask(AskReason::InDoubt));
         assert!(gave_up.doubt.in_doubt());
         assert_eq!(gave_up.spent.attempts, 1);
@@ -214,17 +216,17 @@ fn words_that_may_have_arrived_are_not_said_again() {
     // A message that was refused for a while is sent again as it was.
     let message = json!({"message": {"messageId": "m", "parts": []}});
     let fake = Fake::start(vec![Canned::http(429, &[], ""), answer(&message)]);
-    let heard = converse(&client(&fake, "1.0", false), &fake, Virtual::new(0.0));
-    assert_eq!(heard.ended.unwrap().spent.attempts, 2);
-    assert_eq!(heard.asked[0]["params"], heard.asked[1]["params"]);
+    let conversation = run_conversation(&client(&fake, "1.0", false), &fake, Virtual::new(0.0));
+    assert_eq!(conversation.ended.unwrap().spent.attempts, 2);
+    assert_eq!(conversation.sent_requests[0]["params"], conversation.sent_requests[1]["params"]);
 }
 
 #[test]
 fn what_is_known_of_a_task_outlives_failure_and_patience() {
     let begun = || answer(&json!({"task": task("TASK_STATE_WORKING")}));
     let fake = Fake::start(vec![begun(), Canned::http(403, &[], "")]);
-    let heard = converse(&client(&fake, "1.0", false), &fake, Virtual::new(0.0));
-    let followed = heard.ended.unwrap();
+    let conversation = run_conversation(&client(&fake, "1.0", false), &fake, Virtual::new(0.0));
+    let followed = conversation.ended.unwrap();
     assert!(matches!(&followed.reply, AgentReply::Task(task) if task.id == "t"));
     let FollowEnd::Lost(gave_up) = followed.end else { panic!("{:?}", followed.end) };
     assert_eq!(gave_up.advice, RecoveryAdvice::Ask(AskReason::Permission));
@@ -233,8 +235,8 @@ fn what_is_known_of_a_task_outlives_failure_and_patience() {
     let replies = std::iter::once(begun()).chain(std::iter::repeat_with(busy).take(20));
     let fake = Fake::start(replies.collect());
     let clock = Virtual::new(0.0);
-    let heard = converse(&client(&fake, "1.0", false), &fake, clock.clone());
-    assert!(matches!(heard.ended.unwrap().end, FollowEnd::TimeUp));
+    let conversation = run_conversation(&client(&fake, "1.0", false), &fake, clock.clone());
+    assert!(matches!(conversation.ended.unwrap().end, FollowEnd::TimeUp));
     assert_eq!(clock.sleeps().iter().sum::<f64>(), 60.0);
 }
 
@@ -254,8 +256,8 @@ fn a_hostile_stream_ends_without_an_effect_on_us() {
             Canned::http(200, &[("content-type", "text/event-stream")], body),
             answer(&task("TASK_STATE_COMPLETED")),
         ]);
-        let heard = converse(&client(&fake, "1.0", true), &fake, Virtual::new(0.0));
-        assert_eq!(settled(&heard).state, WireName::Known(TaskState::Completed));
+        let conversation = run_conversation(&client(&fake, "1.0", true), &fake, Virtual::new(0.0));
+        assert_eq!(settled_task(&conversation).state, WireName::Known(TaskState::Completed));
     }
     for (result, expected) in [
         (json!({}), "the answer is not A2A: the result has neither a task nor a message"),

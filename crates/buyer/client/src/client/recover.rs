@@ -33,11 +33,11 @@ impl SkillClient {
         recoverer: &Recoverer<W>,
         correct: impl FnMut(&Fix, &CallFailure, &mut Value) -> bool + Send,
     ) -> Result<Recovered<SkillAnswer>, Box<GaveUp>> {
-        self.recovering(skill, payload, None, recoverer, correct).await
+        self.call_with_retries(skill, payload, None, recoverer, correct).await
     }
 
     /// Calls a skill with recovery. With `moment`, checks every request as of that moment.
-    pub(super) async fn recovering<W: RetryClock>(
+    pub(super) async fn call_with_retries<W: RetryClock>(
         &self,
         skill: Skill,
         payload: Value,

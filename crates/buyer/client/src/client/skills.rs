@@ -77,7 +77,8 @@ impl SkillClient {
     ) -> Result<Recovered<Receipt>, Box<GaveUp>> {
         let payload = lead.payload(self.choice.version);
         let now = lead.submitted_at();
-        let recovered = self.recovering(Skill::LeadSubmit, payload, Some(now), recoverer, correct);
+        let recovered =
+            self.call_with_retries(Skill::LeadSubmit, payload, Some(now), recoverer, correct);
         let Recovered { answer, spent, reread_authorization, key, doubt } = recovered.await?;
         Ok(Recovered { answer: Receipt(answer), spent, reread_authorization, key, doubt })
     }

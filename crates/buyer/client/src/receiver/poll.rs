@@ -67,7 +67,7 @@ pub struct PollClock<N, S, J> {
     /// Waits.
     pub sleep: S,
     /// Returns a random number between 0 and 1.
-    pub chance: J,
+    pub random: J,
 }
 
 /// Watches a task of a seller until its end is stored. `ask` polls for it: [`get_task`] or
@@ -81,7 +81,7 @@ pub async fn watch<N, S, J>(
     inbox: &Arc<dyn Inbox>,
     metrics: &ReceiverMetrics,
     policy: PollPolicy,
-    mut edge: PollClock<N, S, J>,
+    mut clock: PollClock<N, S, J>,
     mut ask: impl AsyncFnMut() -> Result<String, CallFailure>,
 ) -> Result<PollEnd, DeliveryNotKept>
 where
@@ -89,7 +89,7 @@ where
     S: AsyncFnMut(Duration),
     J: FnMut() -> f64,
 {
-    let begun = (edge.now)();
+    let begun = (clock.now)();
     let mut seen = 0;
     // `None` as long as deliveries come.
     let mut pause = None;
@@ -102,16 +102,16 @@ where
             seen = known.count;
             pause = None;
         }
-        let passed = Duration::try_from(begun.duration_until((edge.now)())).unwrap_or_default();
+        let passed = Duration::try_from(begun.duration_until((clock.now)())).unwrap_or_default();
         let Some(left) = policy.limit.checked_sub(passed).filter(|left| !left.is_zero()) else {
             return Ok(PollEnd::TimeUp);
         };
         let wait = match pause {
             None => policy.patience,
             // Between half and the whole pause, so that buyers that lost the same deliveries do not poll together.
-            Some(pause) => drawn(pause / 2, pause, (edge.chance)()),
+            Some(pause) => drawn(pause / 2, pause, (clock.random)()),
         };
-        (edge.sleep)(wait.min(left)).await;
+        (clock.sleep)(wait.min(left)).await;
         // Deliveries may have come during the pause.
         let known = known_of(inbox, sender, task_id).await?;
         if known.ended || known.count > seen {
@@ -121,7 +121,7 @@ where
         let least = match ask().await {
             Ok(task) => {
                 // An answer to a poll is no sign that deliveries come again.
-                let new = keep(&task, inbox, sender, metrics, (edge.now)()).await?;
+                let new = store_answer(&task, inbox, sender, metrics, (clock.now)()).await?;
                 seen += usize::from(new);
                 Duration::ZERO
             }
@@ -156,7 +156,7 @@ async fn known_of(
 }
 
 /// Stores the answer to a poll. Returns true when it said anything new.
-async fn keep(
+async fn store_answer(
     task: &str,
     inbox: &Arc<dyn Inbox>,
     sender: &str,

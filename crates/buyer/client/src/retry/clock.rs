@@ -28,7 +28,7 @@ pub trait RetryClock: Send + Sync {
     /// Called once for every failed request: for a log.
     fn failed(&self, _: &FailureRecord) {}
     /// Called when a request has failed and another follows after this time.
-    fn resting(&self, _: Duration) {}
+    fn waiting(&self, _: Duration) {}
     /// Returns a uniformly distributed number between 0 and 1.
     fn draw(&self) -> f64;
 }

@@ -52,7 +52,8 @@ impl RequestsInDoubt {
         self.unpromised |= more.unpromised;
     }
 
-    pub(super) fn settle(&mut self, answered: Option<&str>) {
+    /// Removes the request with this key, because it has a final answer.
+    pub(super) fn resolve(&mut self, answered: Option<&str>) {
         // An answer never settles a request without a key, because it may be to another one.
         self.keys.retain(|key| Some(key.as_str()) != answered);
     }

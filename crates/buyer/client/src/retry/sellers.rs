@@ -102,7 +102,12 @@ impl SellerMemory {
     }
 
     /// Records a failure. Returns true when the seller has an outage.
-    pub(super) fn note(&self, seller: &str, failure: &CallFailure, now: Duration) -> bool {
+    pub(super) fn record_failure(
+        &self,
+        seller: &str,
+        failure: &CallFailure,
+        now: Duration,
+    ) -> bool {
         let mut known = self.lock();
         let seller = self.remembered(&mut known, seller, now);
         if failure.adcp().is_none_or(|error| error.rule() != RecoveryRule::Misconfigured) {

@@ -478,7 +478,7 @@ fn the_memory_of_sellers_is_bounded() {
     assert!(sellers.is_empty());
     for n in 0..50_u64 {
         let broken = CallFailure::Unanswered(Unanswered::Broken("x".into()));
-        sellers.note(&n.to_string(), &broken, Duration::from_secs(n));
+        sellers.record_failure(&n.to_string(), &broken, Duration::from_secs(n));
         assert!(sellers.take(&n.to_string(), Duration::from_secs(n)));
     }
     assert_eq!(sellers.len(), 3);

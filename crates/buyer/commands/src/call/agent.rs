@@ -42,7 +42,7 @@ pub(super) struct MessageWords {
     /// Use only this binding: JSONRPC, HTTP+JSON or GRPC. The default is the first of them that the
     /// card lists.
     #[arg(long, value_name = "NAME", conflicts_with = "skill", help_heading = "Any agent",
-        value_parser = carrier)]
+        value_parser = parse_transport)]
     binding: Option<CardTransport>,
     /// Time limit in seconds for following a task.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, conflicts_with = "skill",
@@ -53,15 +53,15 @@ pub(super) struct MessageWords {
     poll: bool,
 }
 
-fn carrier(text: &str) -> Result<CardTransport, String> {
-    let named = |carrier: &CardTransport| carrier.name().eq_ignore_ascii_case(text);
+fn parse_transport(text: &str) -> Result<CardTransport, String> {
+    let named = |transport: &CardTransport| transport.name().eq_ignore_ascii_case(text);
     let found = CardTransport::ALL.iter().copied().find(named);
     found.ok_or_else(|| format!("must be one of {}", CardTransport::NAMES.join(", ")))
 }
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
-    let said = outgoing(arguments)?;
+    let message = outgoing(arguments)?;
     let output = context.output;
     let token = arguments.token.bearer(context);
     let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         let found = trust::discover(&transport, &arguments.url, keys.as_ref()).await?;
         let card = trust::reader(&transport, &found.url, keys.as_ref());
         let mut client = match arguments.words.binding {
-            Some(carrier) => AgentClient::by(carrier, transport, &found, random_ids())?,
+            Some(binding) => AgentClient::by(binding, transport, &found, random_ids())?,
             None => AgentClient::new(transport, &found, random_ids())?,
         };
         client = client.rereading(card);
@@ -98,8 +98,8 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         {
             client.cancel(task).await?;
         }
-        let followed = match (&said, &arguments.words.task) {
-            (Some(said), _) => client.converse(said, &follower, watch).await,
+        let followed = match (&message, &arguments.words.task) {
+            (Some(message), _) => client.converse(message, &follower, watch).await,
             (None, Some(task)) => client.follow(task, &follower, watch).await,
             (None, None) => return Err(CommandFailure::usage("there is no message to send")),
         };
@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         });
         Ok((agent, followed.map_err(|failed| gave_up(overall.is_some(), *failed))?))
     })?;
-    tell(&arguments.url, agent, followed, overall.is_some(), context)
+    print_reply(&arguments.url, agent, followed, overall.is_some(), context)
 }
 
 /// Returns the message to send, if there is one.
@@ -130,24 +130,30 @@ fn outgoing(arguments: &Arguments) -> Result<Option<Outgoing>, CommandFailure> {
     }
     // Both options can name standard input; the second one finds it empty.
     let data = arguments.payload.data(&mut stdin)?;
-    let said = match (text, data) {
+    let message = match (text, data) {
         (Some(text), Some(data)) => Outgoing::text(text).with_data(data),
         (Some(text), None) => Outgoing::text(text),
         (None, Some(data)) => Outgoing::data(data),
         (None, None) => return Ok(None),
     };
-    let said = match &arguments.conversation {
-        Some(conversation) => said.within(conversation),
-        None => said,
+    let message = match &arguments.conversation {
+        Some(conversation) => message.within(conversation),
+        None => message,
     };
     Ok(Some(match &arguments.words.task {
-        Some(task) => said.answering(task),
-        None => said,
+        Some(task) => message.answering(task),
+        None => message,
     }))
 }
 
 /// Prints the reply and the next step; fails with an exit code when there is one.
-fn tell(url: &str, agent: Value, followed: Followed, retries: bool, context: &Context) -> Outcome {
+fn print_reply(
+    url: &str,
+    agent: Value,
+    followed: Followed,
+    retries: bool,
+    context: &Context,
+) -> Outcome {
     let Followed { reply, end, .. } = followed;
     let next = next(url, &reply, &end);
     let failure = failure(&reply, end, retries, next.as_ref());
@@ -169,13 +175,13 @@ fn tell(url: &str, agent: Value, followed: Followed, retries: bool, context: &Co
             }
         };
     }
-    let (name, said) = match &reply {
+    let (name, content) = match &reply {
         AgentReply::Message(message) => ("message", message.document()),
         AgentReply::Task(task) => ("task", task.document()),
     };
     let document = json!({
         "agent": agent,
-        name: said,
+        name: content,
         "next": next.map(|next| json!({"action": next.action, "command": next.command})),
     });
     match failure {

@@ -49,7 +49,7 @@ pub(super) fn summary(report: &AgentReport) -> String {
         out.push(format!("{} {} on {on}", check.level.name(), check.id));
         out.push(format!("  {} ({})", check.title, check.section));
         out.push(format!("  found: {}", plain(finding.verdict.text(), SENTENCE)));
-        out.push(format!("  fix:   {}", check.mend));
+        out.push(format!("  fix:   {}", check.fix));
     }
     others(&mut out, report, "warnings", |finding| {
         matches!(finding.verdict, CheckVerdict::Warn(_))

@@ -18,20 +18,20 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 
 use super::super::output::{CommandFailure, Output};
-use super::inbox::{DurableInbox, KeptDelivery};
+use super::inbox::{DurableInbox, StoredDelivery};
 
 /// Pauses after failed attempts, in seconds; after the last one the delivery is dead.
 const PAUSES: [i64; 4] = [1, 5, 25, 125];
 
 /// Interval at which the inbox is checked for changes by other processes such as `receive replay`.
-const LOOK: Duration = Duration::from_millis(500);
+const INBOX_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Passes deliveries on in the order of arrival.
 pub(super) struct DeliveryHandler {
     pub(super) inbox: Arc<DurableInbox>,
     pub(super) clock: Clock,
     pub(super) metrics: Arc<ReceiverMetrics>,
-    pub(super) news: Arc<Notify>,
+    pub(super) new_deliveries: Arc<Notify>,
     pub(super) program: Option<PathBuf>,
     pub(super) output: Output,
 }
@@ -43,7 +43,9 @@ impl DeliveryHandler {
             match self.one().await {
                 Ok(true) => {}
                 Ok(false) => {
-                    let _ = tokio::time::timeout(LOOK, self.news.notified()).await;
+                    let _ =
+                        tokio::time::timeout(INBOX_POLL_INTERVAL, self.new_deliveries.notified())
+                            .await;
                 }
                 Err(failure) => return failure,
             }
@@ -54,14 +56,14 @@ impl DeliveryHandler {
     async fn one(&self) -> Result<bool, CommandFailure> {
         let inbox = Arc::clone(&self.inbox);
         let now = self.clock.now();
-        let Some(kept) = blocking(move || inbox.next(now)).await? else { return Ok(false) };
+        let Some(stored) = blocking(move || inbox.next(now)).await? else { return Ok(false) };
         let program = self.program.clone();
-        let seq = kept.seq;
-        let attempts = kept.attempts;
-        let shown = self.shown(&kept);
+        let seq = stored.seq;
+        let attempts = stored.attempts;
+        let shown = self.shown(&stored);
         let result = match program {
             None => Ok(()),
-            Some(program) => blocking(move || Ok(call(&program, &kept))).await?,
+            Some(program) => blocking(move || Ok(call(&program, &stored))).await?,
         };
         let inbox = Arc::clone(&self.inbox);
         match result {
@@ -94,20 +96,20 @@ impl DeliveryHandler {
     }
 
     /// Formats a delivery as a line, or as its document on one line.
-    fn shown(&self, kept: &KeptDelivery) -> String {
+    fn shown(&self, stored: &StoredDelivery) -> String {
         if self.output.is_json() {
-            let line = tradepost_document::json::to_string(&document(kept)).unwrap_or_default();
+            let line = tradepost_document::json::to_string(&document(stored)).unwrap_or_default();
             return format!("{}\n", tradepost_client::text::escape_json(&line));
         }
         let word = |text: &Option<String>| plain(text.as_deref().unwrap_or("-"), WORD);
         format!(
             "{:.0}  {}  {}  {}  {}  {}\n",
-            kept.received_at,
-            kept.seq,
-            kept.source,
-            kept.kind,
-            word(&kept.task_id),
-            word(&kept.state),
+            stored.received_at,
+            stored.seq,
+            stored.source,
+            stored.kind,
+            word(&stored.task_id),
+            word(&stored.state),
         )
     }
 }
@@ -123,10 +125,10 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Runs a program to handle a delivery.
-fn call(program: &Path, kept: &KeptDelivery) -> Result<(), String> {
+fn call(program: &Path, stored: &StoredDelivery) -> Result<(), String> {
     let started = Command::new(program)
-        .env("TRADEPOST_DELIVERY", kept.seq.to_string())
-        .env("TRADEPOST_DELIVERY_ID", &kept.id)
+        .env("TRADEPOST_DELIVERY", stored.seq.to_string())
+        .env("TRADEPOST_DELIVERY_ID", &stored.id)
         .stdin(Stdio::piped())
         // Standard output is ours.
         .stdout(Stdio::null())
@@ -134,19 +136,20 @@ fn call(program: &Path, kept: &KeptDelivery) -> Result<(), String> {
     let mut child = started.map_err(|error| format!("the handler cannot be run: {error}"))?;
     if let Some(mut input) = child.stdin.take() {
         // A handler need not read everything.
-        let _ = input.write_all(kept.body.as_bytes());
+        let _ = input.write_all(stored.body.as_bytes());
     }
     let status = child.wait().map_err(|error| format!("the handler is lost: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("the handler ended with {status}")) }
 }
 
 /// Returns a delivery as JSON.
-pub(super) fn document(kept: &KeptDelivery) -> impl serde::Serialize {
+pub(super) fn document(stored: &StoredDelivery) -> impl serde::Serialize {
     json!({
-        "number": kept.seq, "id": kept.id, "kind": kept.kind, "source": kept.source,
-        "sender": kept.sender, "key": kept.key,
-        "received_at": rfc3339(kept.received_at), "task_id": kept.task_id, "state": kept.state,
-        "fate": kept.fate.name(), "attempts": kept.attempts, "problem": kept.problem,
-        "delivery": tradepost_document::json::from_str::<Value>(&kept.body).ok(),
+        "number": stored.seq, "id": stored.id, "kind": stored.kind, "source": stored.source,
+        "sender": stored.sender, "key": stored.key,
+        "received_at": rfc3339(stored.received_at), "task_id": stored.task_id,
+        "state": stored.state,
+        "fate": stored.fate.name(), "attempts": stored.attempts, "problem": stored.problem,
+        "delivery": tradepost_document::json::from_str::<Value>(&stored.body).ok(),
     })
 }

@@ -46,7 +46,7 @@ const SCHEMA: &str = "
 ";
 
 /// Migration of an inbox from before AdCP, when there was one sender and the content alone identified a delivery.
-const SENDERS: &str = "
+const ADD_SENDERS: &str = "
     ALTER TABLE deliveries ADD COLUMN fingerprint TEXT NOT NULL DEFAULT '';
     ALTER TABLE deliveries ADD COLUMN sender TEXT NOT NULL DEFAULT '';
     ALTER TABLE deliveries ADD COLUMN key TEXT;
@@ -67,7 +67,7 @@ catalog! {
 
 /// A stored delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptDelivery {
+pub struct StoredDelivery {
     /// Sequence number, in the order of arrival.
     pub seq: i64,
     /// Id of the event, the same each time the event is delivered.
@@ -127,7 +127,7 @@ impl DurableInbox {
             let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
             match version {
                 0 => tx.execute_batch(SCHEMA)?,
-                1 => tx.execute_batch(SENDERS)?,
+                1 => tx.execute_batch(ADD_SENDERS)?,
                 _ => {}
             }
             let oldest = now.saturating_sub(REMEMBERED).unwrap_or(Timestamp::MIN);
@@ -146,13 +146,13 @@ impl DurableInbox {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn next(&self, now: Timestamp) -> Result<Option<KeptDelivery>, InternalError> {
+    pub fn next(&self, now: Timestamp) -> Result<Option<StoredDelivery>, InternalError> {
         let text = format!(
             "SELECT {COLUMNS} FROM deliveries WHERE fate = 'waiting' AND next_at <= ?1
              ORDER BY seq LIMIT 1"
         );
         let next = |connection: &Connection| {
-            connection.query_row(&text, params![now.as_millisecond()], kept).optional()
+            connection.query_row(&text, params![now.as_millisecond()], read_row).optional()
         };
         next(&self.lock()).map_err(InternalError::on("reading the next delivery"))
     }
@@ -195,15 +195,15 @@ impl DurableInbox {
         &self,
         fate: Option<Fate>,
         limit: usize,
-    ) -> Result<Vec<KeptDelivery>, InternalError> {
+    ) -> Result<Vec<StoredDelivery>, InternalError> {
         let text = format!(
             "SELECT {COLUMNS} FROM deliveries WHERE ?1 IS NULL OR fate = ?1
              ORDER BY seq DESC LIMIT ?2"
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let list = |connection: &Connection| -> Done<Vec<KeptDelivery>> {
+        let list = |connection: &Connection| -> Done<Vec<StoredDelivery>> {
             let mut statement = connection.prepare(&text)?;
-            statement.query_map(params![fate.map(Fate::name), limit], kept)?.collect()
+            statement.query_map(params![fate.map(Fate::name), limit], read_row)?.collect()
         };
         let mut listed = list(&self.lock()).map_err(InternalError::on("listing deliveries"))?;
         listed.reverse();
@@ -243,9 +243,10 @@ impl Inbox for DurableInbox {
     fn put(&self, delivery: &PushDelivery) -> Result<Put, DeliveryNotKept> {
         let put = self.transaction(|tx| {
             let sql = "SELECT fingerprint FROM deliveries WHERE id = ?1";
-            let kept = tx.query_row(sql, params![delivery.id], |row| row.get::<_, String>(0));
-            if let Some(kept) = kept.optional()? {
-                let same = kept == delivery.fingerprint;
+            let fingerprint =
+                tx.query_row(sql, params![delivery.id], |row| row.get::<_, String>(0));
+            if let Some(fingerprint) = fingerprint.optional()? {
+                let same = fingerprint == delivery.fingerprint;
                 return Ok(if same { Put::Duplicate } else { Put::Conflict });
             }
             // Polling the task may already have brought what this delivery says.
@@ -286,6 +287,7 @@ impl Inbox for DurableInbox {
     }
 }
 
+/// Reads what the stored deliveries of a sender say about a task.
 fn known(connection: &Connection, sender: &str, task_id: &str) -> Done<KnownTask> {
     let sql = "SELECT status, artifacts, source, state FROM deliveries
                WHERE task_id = ?1 AND sender = ?2";
@@ -308,8 +310,9 @@ fn known(connection: &Connection, sender: &str, task_id: &str) -> Done<KnownTask
     Ok(known)
 }
 
-fn kept(row: &Row<'_>) -> Done<KeptDelivery> {
-    Ok(KeptDelivery {
+/// Reads a delivery from a row with [`COLUMNS`].
+fn read_row(row: &Row<'_>) -> Done<StoredDelivery> {
+    Ok(StoredDelivery {
         seq: row.get("seq")?,
         id: row.get("id")?,
         kind: row.get("kind")?,

@@ -133,24 +133,25 @@ impl Watched {
         inbox: &Arc<dyn Inbox>,
         metrics: &ReceiverMetrics,
         clock: &Clock,
-        news: &Notify,
+        new_deliveries: &Notify,
         output: Output,
     ) -> CommandFailure {
         let watching = self.tasks.iter().map(|task| async move {
             let endpoint = self.endpoint.as_ref()?;
-            let mut chance = random_ids();
-            let edge = PollClock {
+            let mut random = random_ids();
+            let poll_clock = PollClock {
                 now: || clock.now(),
                 sleep: async |wait| tokio::time::sleep(wait).await,
-                chance: || chance.f64(),
+                random: || random.f64(),
             };
             let ask = async || {
                 let answer = self.ask(endpoint, task).await;
-                news.notify_one();
+                new_deliveries.notify_one();
                 answer
             };
             let sender = self.sender.as_str();
-            let ended = poll::watch(sender, task, inbox, metrics, self.policy, edge, ask).await;
+            let ended =
+                poll::watch(sender, task, inbox, metrics, self.policy, poll_clock, ask).await;
             let task = plain(task, WORD);
             match ended {
                 Ok(PollEnd::Complete) => output.talk(format!("task {task} has ended")),

@@ -10,11 +10,13 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{json, object};
 
 use crate::binding::{Binding, address};
-use crate::check::{Check, CheckResult, CheckVerdict, checks, judge, not_here, not_here_if};
-use crate::exchange::Got;
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, not_applicable, not_applicable_if, verdict_of,
+};
+use crate::exchange::HttpResponse;
 use crate::grpc;
 use crate::rest::join;
-use crate::run::{GrpcCall, HeaderOverride, OutgoingRequest, ProbeRun, RequestOverrides, Who};
+use crate::run::{Caller, GrpcCall, HeaderOverride, OutgoingRequest, ProbeRun, RequestOverrides};
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.card.interfaces-alive", Card, Must, ["D-02"], "A2A §8.3.1",
@@ -24,7 +26,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 async fn alive(run: &mut ProbeRun) -> CheckResult {
-    let Some(card) = &run.card else { return not_here("there is no card") };
+    let Some(card) = &run.card else { return not_applicable("there is no card") };
     let mut interfaces: Vec<SellerInterface> = Vec::new();
     for interface in &card.interfaces {
         if !interfaces.contains(interface) {
@@ -43,22 +45,27 @@ async fn alive(run: &mut ProbeRun) -> CheckResult {
         let place =
             format!("{} {} at {}", interface.binding, interface.protocol_version, interface.url);
         match run.send(out, asking(&interface)).await {
-            Ok(got) if is_of(binding, &got) => {}
-            Ok(Got { status, .. }) => {
+            Ok(response) if is_of(binding, &response) => {}
+            Ok(HttpResponse { status, .. }) => {
                 wrong.push(format!("{place}: HTTP {status} that is no answer of the protocol"));
             }
             Err(CheckVerdict::Fail(why)) => wrong.push(format!("{place}: {why}")),
             Err(other) => return Err(other),
         }
     }
-    not_here_if(asked == 0, "the card lists no interface that could be asked")?;
-    judge(&wrong)
+    not_applicable_if(asked == 0, "the card lists no interface that could be asked")?;
+    verdict_of(&wrong)
 }
 
 /// Calls without a credential, so that none is sent to an address that is not probed otherwise.
 fn asking(interface: &SellerInterface) -> RequestOverrides<'_> {
     let version = HeaderOverride::Text(&interface.protocol_version);
-    RequestOverrides { version, who: Who::Nobody, expects_401: true, ..RequestOverrides::default() }
+    RequestOverrides {
+        version,
+        caller: Caller::Anonymous,
+        expects_401: true,
+        ..RequestOverrides::default()
+    }
 }
 
 /// Builds a request for a task that does not exist.
@@ -76,8 +83,7 @@ fn request(
     match binding {
         Binding::JsonRpc => {
             let method = if is_older { "tasks/get" } else { Operation::GetTask.name() };
-            let body =
-                json!({"jsonrpc": "2.0", "id": run.fresh("q"), "method": method, "params": params});
+            let body = json!({"jsonrpc": "2.0", "id": run.unique_id("q"), "method": method, "params": params});
             let headers = run.headers(&overrides, true);
             let body = body.to_string().into_bytes();
             OutgoingRequest { method: Method::POST, url: base, headers, body, call: None }
@@ -102,23 +108,23 @@ fn request(
 
 /// Returns true when an answer shows a server that speaks the binding, whichever answer it is. A server that demands
 /// authentication may do so before it reads the request.
-fn is_of(binding: Binding, got: &Got) -> bool {
-    if matches!(got.status, 401 | 403 | 429) {
+fn is_of(binding: Binding, response: &HttpResponse) -> bool {
+    if matches!(response.status, 401 | 403 | 429) {
         return true;
     }
-    let body = got.json();
+    let body = response.json();
     match binding {
         Binding::JsonRpc => body.as_ref().is_some_and(|body| body.get("jsonrpc").is_some()),
         // A framework's own page about a missing path may be JSON too.
         Binding::HttpJson => body.as_ref().is_some_and(|body| {
             let known = ["error", "message", "code", "status", "type", "title"];
-            got.status < 500 && known.iter().any(|name| body.get(name).is_some())
+            response.status < 500 && known.iter().any(|name| body.get(name).is_some())
         }),
-        Binding::Grpc => grpc::end(got).is_some_and(|end| !is_nobody(&end)),
+        Binding::Grpc => grpc::end(response).is_some_and(|end| !is_unavailable(&end)),
     }
 }
 
 /// Returns true when the call reached no such service: no status, UNIMPLEMENTED or UNAVAILABLE.
-fn is_nobody(end: &grpc::GrpcEnd) -> bool {
+fn is_unavailable(end: &grpc::GrpcEnd) -> bool {
     matches!(end.status(), None | Some(RpcStatus::Unimplemented | RpcStatus::Unavailable))
 }

@@ -7,14 +7,16 @@ use tradepost_client::text::{WORD, plain};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 
-use crate::check::{CheckVerdict, fail, not_here, not_here_if, skip, unseen, unseen_if};
+use crate::check::{
+    CheckVerdict, fail, not_applicable, not_applicable_if, not_looked_at, not_looked_at_if, skip,
+};
 use crate::options::MAX_TEXT;
 use crate::reply::ProbedAnswer;
 use crate::run::{ProbeRun, RequestOverrides};
 use crate::shape;
 
 /// Message that requests as little as possible.
-const HELLO: &str = "This is an automated conformance probe. Please answer with one short \
+const PROBE_TEXT: &str = "This is an automated conformance probe. Please answer with one short \
                      sentence and do nothing else.";
 
 /// Maximum number of examples of the card that are tried.
@@ -27,11 +29,11 @@ impl ProbeRun {
     /// Returns a message that the agent should accept: for a dealer a request that changes nothing, for others a
     /// sentence; the part that the agent accepted before is used again.
     pub(super) fn message(&mut self, prefix: &str) -> Value {
-        let part = match &self.taken_part {
+        let part = match &self.accepted_part {
             Some(part) => part.clone(),
             None => self.parts_to_try().into_iter().next().unwrap_or_default(),
         };
-        json!({"messageId": self.fresh(prefix), "role": "ROLE_USER", "parts": [part]})
+        json!({"messageId": self.unique_id(prefix), "role": "ROLE_USER", "parts": [part]})
     }
 
     /// Returns the parts to try, in order: for a dealer one request, for other agents the given text, or else a task
@@ -46,7 +48,7 @@ impl ProbeRun {
         // A seller of AdCP expects tasks by name, and this one only reads.
         let task = json!({"data": {"skill": "get_adcp_capabilities", "input": {}}});
         let task = self.seller.extension.is_some().then_some(task);
-        let sentences = std::iter::once(HELLO.to_owned()).chain(self.examples());
+        let sentences = std::iter::once(PROBE_TEXT.to_owned()).chain(self.examples());
         task.into_iter().chain(sentences.map(|text| json!({"text": text}))).collect()
     }
 
@@ -104,7 +106,10 @@ impl ProbeRun {
     /// Checks that messages which the agent acts on may be sent.
     pub(super) fn may_send(&self) -> Result<(), CheckVerdict> {
         let holds = self.speaks_aap && self.harmless_skill().is_none();
-        unseen_if(holds, "the dealer offers no skill that only reads, and nothing else was sent")?;
+        not_looked_at_if(
+            holds,
+            "the dealer offers no skill that only reads, and nothing else was sent",
+        )?;
         if self.speaks_aap || self.options.allow_messages {
             return Ok(());
         }
@@ -128,14 +133,16 @@ impl ProbeRun {
     /// better one.
     async fn first_taken(&mut self) -> Result<Value, CheckVerdict> {
         // The part that the agent accepted on another binding comes first.
-        let mut parts: Vec<Value> = self.taken_part.clone().into_iter().collect();
-        let others =
-            self.parts_to_try().into_iter().filter(|part| Some(part) != self.taken_part.as_ref());
+        let mut parts: Vec<Value> = self.accepted_part.clone().into_iter().collect();
+        let others = self
+            .parts_to_try()
+            .into_iter()
+            .filter(|part| Some(part) != self.accepted_part.as_ref());
         parts.extend(others);
         let mut rejected: Option<(Value, Value)> = None;
         let mut refusal = String::new();
         for part in parts {
-            let id = self.fresh(PREFIX);
+            let id = self.unique_id(PREFIX);
             let message = json!({"messageId": id, "role": "ROLE_USER", "parts": [part]});
             let params = json!({"message": message});
             let reply = self.call(Operation::SendMessage, params).await?;
@@ -150,7 +157,7 @@ impl ProbeRun {
         }
         match rejected {
             Some((message, result)) => Ok(self.take(message, result)),
-            None => unseen(format!(
+            None => not_looked_at(format!(
                 "the agent takes none of the prober's messages ({refusal}); give a sentence that it \
                  takes with --text"
             )),
@@ -159,7 +166,7 @@ impl ProbeRun {
 
     /// Remembers a message that the agent accepted.
     fn take(&mut self, message: Value, result: Value) -> Value {
-        self.taken_part = message.pointer("/parts/0").cloned();
+        self.accepted_part = message.pointer("/parts/0").cloned();
         self.cache.insert(format!("asked {}", self.binding), Ok(message));
         result
     }
@@ -169,12 +176,12 @@ impl ProbeRun {
         let sample = self.sample().await?;
         match sample.get("task") {
             Some(task) if shape::text(task, "id").is_some() => Ok(task.clone()),
-            Some(_) => unseen("the agent's task has no id, by which it could be looked at"),
-            None if self.has_tasks().await? => unseen(
+            Some(_) => not_looked_at("the agent's task has no id, by which it could be looked at"),
+            None if self.has_tasks().await? => not_looked_at(
                 "the agent answers with a message, and has tasks; give a sentence that makes one \
                  with --text",
             ),
-            None => not_here("the agent answers with a message and keeps no task"),
+            None => not_applicable("the agent answers with a message and keeps no task"),
         }
     }
 
@@ -210,7 +217,7 @@ impl ProbeRun {
             match shape::state(&task) {
                 state if shape::is_terminal(state) => return Ok(task),
                 "TASK_STATE_INPUT_REQUIRED" | "TASK_STATE_AUTH_REQUIRED" => {
-                    return unseen(
+                    return not_looked_at(
                         "the agent's task waits for another message and does not end; give a \
                          sentence whose task ends with --text",
                     );
@@ -219,7 +226,7 @@ impl ProbeRun {
                 // The next state after an unknown one cannot be predicted.
                 other => {
                     let state = plain(other, WORD);
-                    return unseen(format!(
+                    return not_looked_at(format!(
                         "the agent's task is in the state {state:?}, which is none of A2A's"
                     ));
                 }
@@ -228,7 +235,7 @@ impl ProbeRun {
             let reply = self.call(Operation::GetTask, json!({"id": id})).await?;
             task = reply.result()?.clone();
         }
-        unseen("the agent's task does not end within five seconds")
+        not_looked_at("the agent's task does not end within five seconds")
     }
 
     /// Returns true when the card shows an agent that reacts to the message prefixes of the official kit.
@@ -252,7 +259,7 @@ impl ProbeRun {
     ) -> Result<Value, CheckVerdict> {
         self.may_send()?;
         let holds = !self.knows_the_kit();
-        not_here_if(holds, "needs an agent that does as the official kit's messages ask")?;
+        not_applicable_if(holds, "needs an agent that does as the official kit's messages ask")?;
         let params = self.scenario_params(prefix, more);
         let reply = self.ask(RequestOverrides::default(), Operation::SendMessage, params).await?;
         Ok(reply.result()?.clone())

@@ -6,7 +6,7 @@ use tradepost_a2a::error::A2aCode;
 use tradepost_document::json::json;
 
 use super::push::webhook_of_unknown;
-use crate::check::{Check, CheckResult, checks, not_here_if};
+use crate::check::{Check, CheckResult, checks, not_applicable_if};
 use crate::run::ProbeRun;
 
 const WHY: &str =
@@ -34,12 +34,12 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 async fn push(run: &mut ProbeRun, operation: Operation) -> CheckResult {
-    not_here_if(run.can("pushNotifications"), "the card declares push notifications")?;
+    not_applicable_if(run.can("pushNotifications"), "the card declares push notifications")?;
     webhook_of_unknown(run, operation).await?.refused(&[A2aCode::PushNotificationNotSupported])
 }
 
 async fn stream(run: &mut ProbeRun, operation: Operation) -> CheckResult {
-    not_here_if(run.can("streaming"), "the card declares streaming")?;
+    not_applicable_if(run.can("streaming"), "the card declares streaming")?;
     let params = if operation == Operation::SendStreamingMessage {
         json!({"message": run.message("probe")})
     } else {
@@ -50,7 +50,7 @@ async fn stream(run: &mut ProbeRun, operation: Operation) -> CheckResult {
 }
 
 async fn extended_card(run: &mut ProbeRun) -> CheckResult {
-    not_here_if(run.can("extendedAgentCard"), "the card declares an extended card")?;
+    not_applicable_if(run.can("extendedAgentCard"), "the card declares an extended card")?;
     let reply = run.call(Operation::GetExtendedAgentCard, json!({})).await?;
     reply.refused(&[A2aCode::UnsupportedOperation])
 }

@@ -6,10 +6,10 @@ use tradepost_client::discover::is_local;
 use tradepost_document::json::Value;
 
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, fail_if, found, judge, kept, not_here,
-    not_here_if, skip_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, not_applicable, not_applicable_if,
+    or_not_applicable, pass_if, skip_if, verdict_of, warn,
 };
-use crate::exchange::Got;
+use crate::exchange::HttpResponse;
 use crate::run::{OutgoingRequest, ProbeRun, RequestOverrides};
 use crate::shape::{ShapeProblems, items, text};
 
@@ -76,9 +76,9 @@ pub(super) const CHECKS: &[Check] = checks![
 async fn get(
     run: &mut ProbeRun,
     header: Option<(&'static str, String)>,
-) -> Result<Got, CheckVerdict> {
-    let who = run.card_reader;
-    let mut headers = run.card_headers(who);
+) -> Result<HttpResponse, CheckVerdict> {
+    let caller = run.card_reader;
+    let mut headers = run.card_headers(caller);
     headers.extend(header);
     let out = OutgoingRequest {
         method: Method::GET,
@@ -87,13 +87,14 @@ async fn get(
         body: Vec::new(),
         call: None,
     };
-    run.send(out, RequestOverrides { who, expects_401: true, ..RequestOverrides::default() }).await
+    run.send(out, RequestOverrides { caller, expects_401: true, ..RequestOverrides::default() })
+        .await
 }
 
 /// Returns the card; without one the other checks do not apply.
 fn card(run: &ProbeRun) -> Result<Value, CheckVerdict> {
     skip_if(run.card.is_none() && run.card_is_guarded(), guarded(run))?;
-    if run.card.is_none() { not_here("there is no card") } else { Ok(run.card_json.clone()) }
+    if run.card.is_none() { not_applicable("there is no card") } else { Ok(run.card_json.clone()) }
 }
 
 /// Returns the reason why a protected card was not read.
@@ -105,17 +106,17 @@ fn guarded(run: &ProbeRun) -> &'static str {
 }
 
 async fn served(run: &mut ProbeRun) -> CheckResult {
-    let got = get(run, None).await?;
+    let response = get(run, None).await?;
     // A card may be restricted to known callers (A2A §14.3).
-    skip_if(matches!(got.status, 401 | 403), guarded(run))?;
-    fail_if(got.status != 200, format!("the answer is HTTP {}", got.status))?;
+    skip_if(matches!(response.status, 401 | 403), guarded(run))?;
+    fail_if(response.status != 200, format!("the answer is HTTP {}", response.status))?;
     if run.card.is_none() { fail("the answer is no agent card") } else { Ok(CheckVerdict::Pass) }
 }
 
 async fn content_type(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
     let kind = run.card_answer.media_type();
-    kept(
+    pass_if(
         kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json")),
         format!("the media type is {kind:?}"),
     )
@@ -134,12 +135,12 @@ async fn members(run: &mut ProbeRun) -> CheckResult {
     for name in ["supportedInterfaces", "defaultInputModes", "defaultOutputModes"] {
         wrong.unless(items(&card, name).count() > 0, format!("the card has no {name}"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn skills(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
-    not_here_if(items(&card, "skills").count() == 0, "the card lists no skills")?;
+    not_applicable_if(items(&card, "skills").count() == 0, "the card lists no skills")?;
     let mut wrong = ShapeProblems::default();
     for (index, skill) in items(&card, "skills").enumerate() {
         for name in ["id", "name", "description"] {
@@ -147,19 +148,19 @@ async fn skills(run: &mut ProbeRun) -> CheckResult {
         }
         wrong.unless(items(skill, "tags").count() > 0, format!("skills[{index}] has no tags"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn provider(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
-    let provider = found(
+    let provider = or_not_applicable(
         card.get("provider").filter(|provider| !provider.is_null()),
         "the card names no provider",
     )?;
     let mut wrong = ShapeProblems::default();
     wrong.text(provider, "organization", "the provider");
     wrong.text(provider, "url", "the provider");
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn interfaces(run: &mut ProbeRun) -> CheckResult {
@@ -176,12 +177,12 @@ async fn interfaces(run: &mut ProbeRun) -> CheckResult {
         // A gRPC address is host:port.
         wrong.unless(binding == "GRPC" || absolute, format!("{place}.url is not absolute"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn reachable(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
-    kept(
+    pass_if(
         !run.endpoints.is_empty(),
         "the card offers no interface of A2A 1.0 over JSON-RPC, HTTP+JSON or gRPC that a client may use",
     )
@@ -200,7 +201,7 @@ async fn version_form(run: &mut ProbeRun) -> CheckResult {
         let holds = is_number && matches!(numbers.len(), 2 | 3);
         wrong.unless(holds, format!("protocolVersion {version:?} is not Major.Minor"));
     }
-    judge(&wrong.0)?;
+    verdict_of(&wrong.0)?;
     if patched {
         return warn("a protocolVersion has a patch number");
     }
@@ -209,14 +210,14 @@ async fn version_form(run: &mut ProbeRun) -> CheckResult {
 
 async fn https(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
-    not_here_if(is_local(&run.card_url), "the agent is on this machine or in its network")?;
+    not_applicable_if(is_local(&run.card_url), "the agent is on this machine or in its network")?;
     let mut wrong = ShapeProblems::default();
     wrong.unless(run.card_url.scheme() == "https", "the card is not served over https");
     for interface in items(&card, "supportedInterfaces") {
         let url = text(interface, "url").unwrap_or_default();
         wrong.unless(!url.starts_with("http://"), "an interface is not https");
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn public(run: &mut ProbeRun) -> CheckResult {
@@ -225,7 +226,7 @@ async fn public(run: &mut ProbeRun) -> CheckResult {
     let mut wrong = ShapeProblems::default();
     let secrets = ["PRIVATE KEY", "client_secret", "password=", "://user:", "AKIA"];
     for sign in secrets.iter().filter(|sign| whole.contains(**sign)) {
-        wrong.say(format!("the card contains {sign:?}"));
+        wrong.add(format!("the card contains {sign:?}"));
     }
     if !is_local(&run.card_url) {
         for sign in
@@ -234,16 +235,16 @@ async fn public(run: &mut ProbeRun) -> CheckResult {
             wrong.unless(!whole.contains(sign), "the card names an internal address");
         }
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn cors(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
     let origin = "https://probe.invalid";
-    let got = get(run, Some(("origin", origin.to_owned()))).await?;
-    let reflected = got.header("access-control-allow-origin") == Some(origin);
-    let trusted = got.header("access-control-allow-credentials") == Some("true");
-    kept(
+    let response = get(run, Some(("origin", origin.to_owned()))).await?;
+    let reflected = response.header("access-control-allow-origin") == Some(origin);
+    let trusted = response.header("access-control-allow-credentials") == Some("true");
+    pass_if(
         !(reflected && trusted),
         "any Origin is reflected together with Access-Control-Allow-Credentials",
     )
@@ -269,11 +270,13 @@ async fn etag(run: &mut ProbeRun) -> CheckResult {
 
 async fn not_modified(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
-    let tag =
-        found(run.card_answer.header("etag").map(str::to_owned), "the card has no entity tag")?;
-    let got = get(run, Some(("if-none-match", tag))).await?;
-    match got.status {
-        304 if got.body.is_empty() => Ok(CheckVerdict::Pass),
+    let tag = or_not_applicable(
+        run.card_answer.header("etag").map(str::to_owned),
+        "the card has no entity tag",
+    )?;
+    let response = get(run, Some(("if-none-match", tag))).await?;
+    match response.status {
+        304 if response.body.is_empty() => Ok(CheckVerdict::Pass),
         304 => fail("the 304 has a body"),
         status => fail(format!("the answer is HTTP {status}")),
     }
@@ -281,12 +284,12 @@ async fn not_modified(run: &mut ProbeRun) -> CheckResult {
 
 async fn last_modified(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
-    kept(run.card_answer.header("last-modified").is_some(), "there is no Last-Modified")
+    pass_if(run.card_answer.header("last-modified").is_some(), "there is no Last-Modified")
 }
 
 async fn signature(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
-    not_here_if(items(&card, "signatures").count() == 0, "the card is not signed")?;
+    not_applicable_if(items(&card, "signatures").count() == 0, "the card is not signed")?;
     let mut wrong = ShapeProblems::default();
     for (index, signature) in items(&card, "signatures").enumerate() {
         for name in ["protected", "signature"] {
@@ -302,5 +305,5 @@ async fn signature(run: &mut ProbeRun) -> CheckResult {
         let holds = protected.starts_with("ey");
         wrong.unless(holds, format!("signatures[{index}].protected is no JSON object"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }

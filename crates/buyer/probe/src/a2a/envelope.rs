@@ -5,7 +5,7 @@ use tradepost_a2a::error::A2aCode;
 use tradepost_document::json::{Value, json};
 
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, judge, kept, not_here_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, not_applicable_if, pass_if, verdict_of, warn,
 };
 use crate::reply::{AnswerContent, ProbedAnswer};
 use crate::run::{HeaderOverride, ProbeRun, RequestOverrides};
@@ -86,7 +86,7 @@ async fn body(run: &mut ProbeRun, bytes: &[u8], codes: &[A2aCode]) -> CheckResul
 async fn batch(run: &mut ProbeRun) -> CheckResult {
     let one = r#"[{"jsonrpc":"2.0","id":"p-1","method":"GetTask","params":{"id":"x"}}]"#;
     let reply = run.post(RequestOverrides::default(), one.as_bytes().to_vec()).await?;
-    if reply.got.json().is_some_and(|body| body.is_array()) {
+    if reply.response.json().is_some_and(|body| body.is_array()) {
         return Ok(CheckVerdict::Pass);
     }
     reply.refused(&[A2aCode::InvalidRequest])
@@ -112,7 +112,7 @@ async fn some_error(run: &mut ProbeRun, id: &str) -> Result<ProbedAnswer, CheckV
 async fn echo(run: &mut ProbeRun, id: &str) -> CheckResult {
     let reply = some_error(run, id).await?;
     let sent: Value = tradepost_document::json::from_str(id).unwrap_or_default();
-    let body = reply.got.json().unwrap_or_default();
+    let body = reply.response.json().unwrap_or_default();
     match body.get("id") {
         Some(back) if *back == sent => Ok(CheckVerdict::Pass),
         Some(back) => fail(format!("{sent} came back as {back}")),
@@ -122,7 +122,7 @@ async fn echo(run: &mut ProbeRun, id: &str) -> CheckResult {
 
 async fn null_id(run: &mut ProbeRun) -> CheckResult {
     let reply = run.post(RequestOverrides::default(), b"{\"jsonrpc\":".to_vec()).await?;
-    let body = reply.got.json().unwrap_or_default();
+    let body = reply.response.json().unwrap_or_default();
     match body.get("id") {
         Some(Value::Null) => Ok(CheckVerdict::Pass),
         Some(other) => fail(format!("the id is {other}")),
@@ -132,7 +132,7 @@ async fn null_id(run: &mut ProbeRun) -> CheckResult {
 
 async fn envelope(run: &mut ProbeRun) -> CheckResult {
     let reply = some_error(run, "\"p-1\"").await?;
-    let body = reply.got.json().unwrap_or_default();
+    let body = reply.response.json().unwrap_or_default();
     let mut wrong = ShapeProblems::default();
     let holds = body.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
     wrong.unless(holds, "jsonrpc is not \"2.0\"");
@@ -145,13 +145,13 @@ async fn envelope(run: &mut ProbeRun) -> CheckResult {
             .unless(error.get("message").is_some_and(Value::is_string), "error.message is no text");
         wrong.closed(error, &["code", "message", "data"], "the error");
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn answer_type(run: &mut ProbeRun) -> CheckResult {
     let reply = some_error(run, "\"p-1\"").await?;
-    let kind = reply.got.media_type();
-    kept(kind == "application/json", format!("the media type is {kind:?}"))
+    let kind = reply.response.media_type();
+    pass_if(kind == "application/json", format!("the media type is {kind:?}"))
 }
 
 async fn request_type(run: &mut ProbeRun) -> CheckResult {
@@ -162,7 +162,7 @@ async fn request_type(run: &mut ProbeRun) -> CheckResult {
         ..RequestOverrides::default()
     };
     let reply = run.post(overrides, body.to_string().into_bytes()).await?;
-    match &reply.said {
+    match &reply.content {
         // The error about an unknown task shows that the body was read.
         AnswerContent::Error(_) if !reply.is(A2aCode::TaskNotFound) => Ok(CheckVerdict::Pass),
         AnswerContent::Error(_) | AnswerContent::Result(_) | AnswerContent::Stream(_) => {
@@ -180,8 +180,8 @@ async fn nesting(run: &mut ProbeRun) -> CheckResult {
     let text =
         format!(r#"{{"jsonrpc":"2.0","id":"p-1","method":"GetTask","params":{{"id":{deep}}}}}"#);
     let reply = run.post(RequestOverrides::default(), text.into_bytes()).await?;
-    kept(
-        matches!(&reply.said, AnswerContent::Error(_)),
+    pass_if(
+        matches!(&reply.content, AnswerContent::Error(_)),
         format!("expected an error of JSON-RPC, and got {}", reply.describe()),
     )
 }
@@ -197,7 +197,7 @@ async fn size(run: &mut ProbeRun) -> CheckResult {
         Err(CheckVerdict::Fail(why)) => return warn(why),
         Err(other) => return Err(other),
     };
-    match &reply.said {
+    match &reply.content {
         AnswerContent::Error(_) if !reply.is(A2aCode::MethodNotFound) => Ok(CheckVerdict::Pass),
         AnswerContent::Error(_) | AnswerContent::Result(_) | AnswerContent::Stream(_) => {
             fail("the body was accepted")
@@ -210,7 +210,7 @@ async fn size(run: &mut ProbeRun) -> CheckResult {
 
 async fn tenant(run: &mut ProbeRun) -> CheckResult {
     let holds = run.endpoint()?.declared.tenant.is_none();
-    not_here_if(holds, "the card declares no tenant")?;
+    not_applicable_if(holds, "the card declares no tenant")?;
     // Every request on this binding includes the tenant.
     run.call_unknown(Operation::GetTask).await?.refused(&[A2aCode::TaskNotFound])
 }

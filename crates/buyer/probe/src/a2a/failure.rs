@@ -6,7 +6,8 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, found, judge, kept, not_here, seen,
+    Check, CheckResult, CheckVerdict, checks, fail, not_applicable, or_not_applicable,
+    or_not_looked_at, pass_if, verdict_of,
 };
 use crate::reply::ErrorView;
 use crate::run::ProbeRun;
@@ -63,7 +64,10 @@ async fn send_unknown(run: &mut ProbeRun) -> CheckResult {
 /// Returns any error of A2A; other checks are about its code.
 async fn an_error(run: &mut ProbeRun) -> Result<ErrorView, CheckVerdict> {
     let reply = run.call_unknown(Operation::GetTask).await?;
-    seen(reply.error().cloned(), format!("there is no error to look at: {}", reply.describe()))
+    or_not_looked_at(
+        reply.error().cloned(),
+        format!("there is no error to look at: {}", reply.describe()),
+    )
 }
 
 async fn code_and_message(run: &mut ProbeRun) -> CheckResult {
@@ -72,46 +76,50 @@ async fn code_and_message(run: &mut ProbeRun) -> CheckResult {
     wrong.unless(error.code.is_some(), "error.code is no integer");
     let has_text = error.message.as_deref().is_some_and(|text| !text.trim().is_empty());
     wrong.unless(has_text, "error.message is missing or empty");
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn typed_details(run: &mut ProbeRun) -> CheckResult {
     let error = an_error(run).await?;
     let details = match &error.details {
-        None | Some(Value::Null) => return not_here("the error has no details"),
+        None | Some(Value::Null) => return not_applicable("the error has no details"),
         Some(Value::Array(details)) => details,
         Some(_) => return fail("the details are no list"),
     };
     let typed = |detail: &Value| detail.get("@type").is_some_and(Value::is_string);
     let wrong = details.iter().enumerate().filter(|(_, detail)| !typed(detail));
     let wrong: Vec<_> = wrong.map(|(index, _)| format!("detail {index} has no @type")).collect();
-    judge(&wrong)
+    verdict_of(&wrong)
 }
 
 async fn error_info(run: &mut ProbeRun) -> CheckResult {
-    an_error(run).await?.judge_info()
+    an_error(run).await?.check_error_info()
 }
 
 async fn metadata(run: &mut ProbeRun) -> CheckResult {
     let error = an_error(run).await?;
     let metadata = error.detail("ErrorInfo").and_then(|info| info.get("metadata"));
-    let members = found(metadata.and_then(Value::as_object), "the error has no metadata")?;
+    let members =
+        or_not_applicable(metadata.and_then(Value::as_object), "the error has no metadata")?;
     let wrong = members.iter().filter(|(_, value)| !value.is_string());
     let wrong: Vec<_> = wrong.map(|(name, _)| format!("{name} is no text")).collect();
-    judge(&wrong)
+    verdict_of(&wrong)
 }
 
 async fn status_name(run: &mut ProbeRun) -> CheckResult {
     let reply = run.call_unknown(Operation::GetTask).await?;
-    let error = seen(reply.error(), format!("there is no error to look at: {}", reply.describe()))?;
+    let error = or_not_looked_at(
+        reply.error(),
+        format!("there is no error to look at: {}", reply.describe()),
+    )?;
     let mut wrong = ShapeProblems::default();
     wrong.unless(
-        error.code == Some(reply.got.status.into()),
-        format!("error.code is {:?} and the HTTP status {}", error.code, reply.got.status),
+        error.code == Some(reply.response.status.into()),
+        format!("error.code is {:?} and the HTTP status {}", error.code, reply.response.status),
     );
     let known = A2aCode::ALL.iter().any(|code| Some(code.grpc()) == error.status.as_deref());
     wrong.unless(known, format!("error.status is {:?}", error.status));
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn no_internals(run: &mut ProbeRun) -> CheckResult {
@@ -124,14 +132,14 @@ async fn no_internals(run: &mut ProbeRun) -> CheckResult {
         }
         run.cite(exchange);
     }
-    judge(&wrong)
+    verdict_of(&wrong)
 }
 
 async fn alive(run: &mut ProbeRun) -> CheckResult {
     let first = run.endpoints.first().map(|endpoint| endpoint.binding);
-    let Some(binding) = first else { return not_here("there is no interface to ask") };
+    let Some(binding) = first else { return not_applicable("there is no interface to ask") };
     run.binding = binding;
     let reply = run.call_unknown(Operation::GetTask).await?;
-    let answers = reply.error().is_some() && reply.got.status < 500;
-    kept(answers, reply.describe())
+    let answers = reply.error().is_some() && reply.response.status < 500;
+    pass_if(answers, reply.describe())
 }

@@ -7,10 +7,10 @@ use tradepost_a2a::status::RpcStatus;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 
-use super::access::as_nobody;
+use super::access::ask_anonymously;
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, judge, kept, needed, not_here, not_here_if,
-    unseen, unseen_if,
+    Check, CheckResult, CheckVerdict, checks, fail, not_applicable, not_applicable_if,
+    not_looked_at, not_looked_at_if, or_fail, pass_if, verdict_of,
 };
 use crate::grpc::{GrpcEnd, end, framed};
 use crate::reply::ProbedAnswer;
@@ -52,76 +52,81 @@ pub(super) const CHECKS: &[Check] = checks![
 
 async fn unknown_task(run: &mut ProbeRun) -> Result<(ProbedAnswer, GrpcEnd), CheckVerdict> {
     let reply = run.call_unknown(Operation::GetTask).await?;
-    match end(&reply.got) {
+    match end(&reply.response) {
         Some(end) => Ok((reply, end)),
-        None => unseen(format!("the call has no status: HTTP {}", reply.got.status)),
+        None => not_looked_at(format!("the call has no status: HTTP {}", reply.response.status)),
     }
 }
 
 /// Returns the answer and the end of a failed call.
 async fn an_error(run: &mut ProbeRun) -> Result<(ProbedAnswer, GrpcEnd), CheckVerdict> {
     let (reply, end) = unknown_task(run).await?;
-    unseen_if(end.status() == Some(RpcStatus::Ok), "there is no error to look at")?;
+    not_looked_at_if(end.status() == Some(RpcStatus::Ok), "there is no error to look at")?;
     Ok((reply, end))
 }
 
 async fn status(run: &mut ProbeRun) -> CheckResult {
     let reply = run.call_unknown(Operation::GetTask).await?;
     let mut wrong = ShapeProblems::default();
-    wrong.unless(reply.got.status == 200, format!("the answer is HTTP {}", reply.got.status));
-    let kind = reply.got.media_type();
+    wrong.unless(
+        reply.response.status == 200,
+        format!("the answer is HTTP {}", reply.response.status),
+    );
+    let kind = reply.response.media_type();
     let holds = matches!(kind.as_str(), "application/grpc" | "application/grpc+proto");
     wrong.unless(holds, format!("the media type is {kind:?}"));
-    match end(&reply.got) {
+    match end(&reply.response) {
         Some(end) => wrong.unless(
             end.status().is_some(),
             format!("grpc-status is {}, which gRPC does not have", end.number),
         ),
-        None => wrong.say("there is no grpc-status"),
+        None => wrong.add("there is no grpc-status"),
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn details(run: &mut ProbeRun) -> CheckResult {
     let (_, end) = an_error(run).await?;
     let status = match end.details {
-        None => return not_here("the status has no details"),
+        None => return not_applicable("the status has no details"),
         Some(Err(_)) => return fail("grpc-status-details-bin is no google.rpc.Status"),
         Some(Ok(status)) => status,
     };
     let mut wrong = ShapeProblems::default();
     let code = status.get("code").and_then(Value::as_i64).unwrap_or_default();
     wrong.unless(code == end.number, format!("its code is {code}, and grpc-status {}", end.number));
-    let said = text(&status, "message").unwrap_or_default();
-    wrong.unless(said == end.message, "its message is not grpc-message");
+    let message = text(&status, "message").unwrap_or_default();
+    wrong.unless(message == end.message, "its message is not grpc-message");
     for (index, detail) in items(&status, "details").enumerate() {
         wrong.text(detail, "@type", &format!("detail {index}"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn error_info(run: &mut ProbeRun) -> CheckResult {
     let (reply, _) = an_error(run).await?;
-    needed(reply.error(), "there is no google.rpc.ErrorInfo")?.judge_info()
+    or_fail(reply.error(), "there is no google.rpc.ErrorInfo")?.check_error_info()
 }
 
 async fn bad_request(run: &mut ProbeRun) -> CheckResult {
     run.may_send()?;
-    let message_id = run.fresh("probe");
+    let message_id = run.unique_id("probe");
     let params = json!({"message": {"messageId": message_id, "role": "ROLE_USER"}});
     let reply = run.call(Operation::SendMessage, params).await?;
     let Some(error) = reply.error().filter(|_| reply.is(A2aCode::InvalidParams)) else {
         let found = reply.describe();
-        return unseen(format!("a message without parts is not refused as invalid: {found}"));
+        return not_looked_at(format!(
+            "a message without parts is not refused as invalid: {found}"
+        ));
     };
-    kept(error.names_field("parts"), "no google.rpc.BadRequest names message.parts")
+    pass_if(error.names_field("parts"), "no google.rpc.BadRequest names message.parts")
 }
 
 async fn unknown_method(run: &mut ProbeRun) -> CheckResult {
     let call = GrpcCall { operation: None, shown: String::new() };
     let reply = run.call_grpc(RequestOverrides::default(), "ProbeTask", &framed(b""), call).await?;
-    kept(
-        matches!(end(&reply.got).and_then(|end| end.status()), Some(RpcStatus::Unimplemented)),
+    pass_if(
+        matches!(end(&reply.response).and_then(|end| end.status()), Some(RpcStatus::Unimplemented)),
         format!("expected UNIMPLEMENTED, and got {}", reply.describe()),
     )
 }
@@ -133,7 +138,7 @@ async fn garbled(run: &mut ProbeRun) -> CheckResult {
     let body = framed(b"\x0f\xff\xff\xff");
     let reply =
         run.call_grpc(RequestOverrides::default(), Operation::GetTask.name(), &body, call).await?;
-    let judged = match end(&reply.got).and_then(|end| end.status()) {
+    let verdict = match end(&reply.response).and_then(|end| end.status()) {
         Some(RpcStatus::InvalidArgument) => CheckVerdict::Pass,
         // The official libraries answer this by themselves.
         Some(RpcStatus::Internal) => {
@@ -150,14 +155,14 @@ async fn garbled(run: &mut ProbeRun) -> CheckResult {
     ) {
         return fail(format!("the next call gives {}", reply.describe()));
     }
-    Ok(judged)
+    Ok(verdict)
 }
 
 async fn challenge_info(run: &mut ProbeRun) -> CheckResult {
-    let reply = as_nobody(run).await?;
-    not_here_if(!reply.got.wants_credential(), "the agent asks for no credential")?;
+    let reply = ask_anonymously(run).await?;
+    not_applicable_if(!reply.response.wants_credential(), "the agent asks for no credential")?;
     let holds = reply.error().and_then(|error| error.detail("ErrorInfo")).is_some();
-    kept(holds, "there is no google.rpc.ErrorInfo")
+    pass_if(holds, "there is no google.rpc.ErrorInfo")
 }
 
 async fn faults(run: &mut ProbeRun) -> CheckResult {
@@ -166,5 +171,5 @@ async fn faults(run: &mut ProbeRun) -> CheckResult {
     for exchange in ends {
         run.cite(exchange);
     }
-    kept(count == 0, format!("{count} calls ended as UNKNOWN"))
+    pass_if(count == 0, format!("{count} calls ended as UNKNOWN"))
 }

@@ -5,7 +5,8 @@ use tradepost_a2a::error::A2aCode;
 use tradepost_document::json::{Value, json};
 
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, fail_if, judge, kept, not_here, not_here_if,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, not_applicable, not_applicable_if,
+    pass_if, verdict_of,
 };
 use crate::reply::AnswerContent;
 use crate::run::{ProbeRun, RequestOverrides};
@@ -46,7 +47,7 @@ async fn waiting(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
     let task = run.scenario_task("tck-input-required", json!({})).await?;
     match shape::state(&task) {
         "TASK_STATE_INPUT_REQUIRED" => Ok(task),
-        state => not_here(format!("the task does not wait for input but is {state:?}")),
+        state => not_applicable(format!("the task does not wait for input but is {state:?}")),
     }
 }
 
@@ -60,7 +61,7 @@ async fn input_required(run: &mut ProbeRun) -> CheckResult {
     wrong.unless(holds, "the task has another context");
     let state = shape::state(&next);
     wrong.unless(state == "TASK_STATE_COMPLETED", format!("the state is {state:?}"));
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn third_turn(run: &mut ProbeRun) -> CheckResult {
@@ -68,28 +69,28 @@ async fn third_turn(run: &mut ProbeRun) -> CheckResult {
     let more = json!({"message": {"taskId": id_of(&task)}});
     let second = run.scenario_task("tck-input-required", more.clone()).await?;
     let holds = shape::state(&second) != "TASK_STATE_INPUT_REQUIRED";
-    not_here_if(holds, "the agent's task ends with the second message")?;
+    not_applicable_if(holds, "the agent's task ends with the second message")?;
     let third = run.scenario_task("tck-complete-task", more).await?;
     let state = shape::state(&third);
-    kept(matches!(state, "TASK_STATE_COMPLETED"), format!("the state is {state:?}"))
+    pass_if(matches!(state, "TASK_STATE_COMPLETED"), format!("the state is {state:?}"))
 }
 
 async fn context_mismatch(run: &mut ProbeRun) -> CheckResult {
     let task = waiting(run).await?;
-    let other = run.fresh("context");
+    let other = run.unique_id("context");
     let more = json!({"message": {"taskId": id_of(&task), "contextId": other}});
     let params = run.scenario_params("tck-complete-task", more);
     let reply = run.call(Operation::SendMessage, params).await?;
     // The specification does not name the error.
-    kept(reply.error().is_some(), reply.describe())
+    pass_if(reply.error().is_some(), reply.describe())
 }
 
 async fn subscribe_waiting(run: &mut ProbeRun) -> CheckResult {
-    not_here_if(!run.can("streaming"), "the card declares no streaming")?;
+    not_applicable_if(!run.can("streaming"), "the card declares no streaming")?;
     let task = waiting(run).await?;
     let overrides = RequestOverrides { leave_after: Some(1), ..RequestOverrides::default() };
     let reply = run.ask(overrides, Operation::SubscribeToTask, json!({"id": id_of(&task)})).await?;
-    kept(matches!(&reply.said, AnswerContent::Stream(_)), reply.describe())
+    pass_if(matches!(&reply.content, AnswerContent::Stream(_)), reply.describe())
 }
 
 async fn return_immediately(run: &mut ProbeRun) -> CheckResult {
@@ -110,13 +111,13 @@ async fn running(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
 
 async fn cancel(run: &mut ProbeRun) -> CheckResult {
     let task = running(run).await?;
-    not_here_if(shape::is_terminal(shape::state(&task)), "the agent's task ends at once")?;
+    not_applicable_if(shape::is_terminal(shape::state(&task)), "the agent's task ends at once")?;
     let params = json!({"id": id_of(&task)});
     let first = run.call(Operation::CancelTask, params.clone()).await?;
     let state = shape::state(first.result()?).to_owned();
     fail_if(state != "TASK_STATE_CANCELED", format!("the canceled task is {state:?}"))?;
     let again = run.call(Operation::CancelTask, params).await?;
-    match &again.said {
+    match &again.content {
         AnswerContent::Result(task) if shape::state(task) == "TASK_STATE_CANCELED" => {
             Ok(CheckVerdict::Pass)
         }
@@ -128,13 +129,13 @@ async fn cancel(run: &mut ProbeRun) -> CheckResult {
 }
 
 async fn stream_message(run: &mut ProbeRun) -> CheckResult {
-    not_here_if(!run.can("streaming"), "the card declares no streaming")?;
+    not_applicable_if(!run.can("streaming"), "the card declares no streaming")?;
     let sample = run.scenario("tck-message-response", json!({})).await?;
-    not_here_if(sample.get("message").is_none(), "the agent does not answer with a message")?;
+    not_applicable_if(sample.get("message").is_none(), "the agent does not answer with a message")?;
     let params = run.scenario_params("tck-message-response", json!({}));
     let reply = run.call(Operation::SendStreamingMessage, params).await?;
-    kept(
-        matches!(&reply.said, AnswerContent::Stream(events) if events.len() == 1 && reply.got.ended),
+    pass_if(
+        matches!(&reply.content, AnswerContent::Stream(events) if events.len() == 1 && reply.response.ended),
         reply.describe(),
     )
 }
@@ -145,14 +146,14 @@ async fn failure(run: &mut ProbeRun) -> CheckResult {
     run.scenario("tck-complete-task", json!({})).await?;
     let params = run.scenario_params("tck-task-failure", json!({}));
     let reply = run.call(Operation::SendMessage, params).await?;
-    if let Some(sign) = crate::leak::sign(&reply.got.text()) {
+    if let Some(sign) = crate::leak::sign(&reply.response.text()) {
         return fail(format!("the answer shows {sign}"));
     }
-    match &reply.said {
+    match &reply.content {
         AnswerContent::Error(_) if reply.is(A2aCode::InternalError) => Ok(CheckVerdict::Pass),
         AnswerContent::Result(result) => match shape::state(result.get("task").unwrap_or(result)) {
             "TASK_STATE_FAILED" => Ok(CheckVerdict::Pass),
-            _ => not_here("the agent does not fail when the kit asks for it"),
+            _ => not_applicable("the agent does not fail when the kit asks for it"),
         },
         AnswerContent::Error(_) | AnswerContent::Stream(_) | AnswerContent::Other => {
             fail(reply.describe())
@@ -167,6 +168,6 @@ async fn integers(run: &mut ProbeRun) -> CheckResult {
     match count.map(Value::to_string).as_deref() {
         Some("42") => Ok(CheckVerdict::Pass),
         Some(other) => fail(format!("42 came as {other}")),
-        None => not_here("the agent's artifact has no number in it"),
+        None => not_applicable("the agent's artifact has no number in it"),
     }
 }

@@ -4,8 +4,8 @@ use tradepost_a2a::Operation;
 use tradepost_document::json::{Value, json};
 
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, fail_if, found, judge, kept, not_here,
-    not_here_if, unseen_if,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, not_applicable, not_applicable_if,
+    not_looked_at_if, or_not_applicable, pass_if, verdict_of,
 };
 use crate::run::ProbeRun;
 use crate::shape::{ShapeProblems, id_of, items, set, text};
@@ -51,14 +51,14 @@ async fn page(run: &mut ProbeRun) -> CheckResult {
     let mut wrong = ShapeProblems::default();
     whole_page(&first, "the page", &mut wrong);
     // A context that does not exist has no tasks, so its first page is the last one.
-    let context = run.fresh("context");
+    let context = run.unique_id("context");
     let params = json!({"contextId": context, "pageSize": 1});
     let reply = run.call(Operation::ListTasks, params).await?;
     // An agent may refuse an unknown context.
     if let Ok(last) = reply.result() {
         whole_page(last, "the last page", &mut wrong);
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 fn whole_page(page: &Value, place: &str, wrong: &mut ShapeProblems) {
@@ -73,15 +73,15 @@ fn whole_page(page: &Value, place: &str, wrong: &mut ShapeProblems) {
 async fn contains(run: &mut ProbeRun) -> CheckResult {
     run.lists_tasks().await?;
     let task = run.task().await?;
-    let context = found(text(&task, "contextId"), "the task has no context")?;
+    let context = or_not_applicable(text(&task, "contextId"), "the task has no context")?;
     let page = ask(run, json!({"contextId": context})).await?;
     let mut wrong = ShapeProblems::default();
     let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));
     wrong.unless(found, "the task is not in the list of its context");
-    let strangers =
+    let foreign_tasks =
         items(&page, "tasks").filter(|listed| text(listed, "contextId") != Some(context));
-    wrong.unless(strangers.count() == 0, "the list has tasks of other contexts");
-    judge(&wrong.0)
+    wrong.unless(foreign_tasks.count() == 0, "the list has tasks of other contexts");
+    verdict_of(&wrong.0)
 }
 
 async fn default_size(run: &mut ProbeRun) -> CheckResult {
@@ -95,7 +95,7 @@ async fn default_size(run: &mut ProbeRun) -> CheckResult {
             Ok(CheckVerdict::Pass)
         }
         Some(other) => fail(format!("pageSize is {other}")),
-        None => not_here("the page has no pageSize"),
+        None => not_applicable("the page has no pageSize"),
     }
 }
 
@@ -107,13 +107,13 @@ async fn two_tasks(run: &mut ProbeRun) -> Result<String, CheckVerdict> {
     if let Some(known) = run.cache.get(&key) {
         return known.clone().map(|value| value.as_str().unwrap_or_default().to_owned());
     }
-    let context = run.fresh("context");
+    let context = run.unique_id("context");
     for _ in 0..3 {
         let mut message = run.message("probe");
         set(&mut message, "/contextId", json!(context));
         let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
         let kept = reply.result()?.pointer("/task/contextId").and_then(Value::as_str);
-        unseen_if(
+        not_looked_at_if(
             kept != Some(&context),
             "the agent does not take contexts of ours, so that no list of known tasks could be made",
         )?;
@@ -128,10 +128,10 @@ async fn newest_first(run: &mut ProbeRun) -> CheckResult {
     let moments: Vec<_> = items(&page, "tasks")
         .filter_map(|task| task.pointer("/status/timestamp")?.as_str()?.parse().ok())
         .collect::<Vec<jiff::Timestamp>>();
-    not_here_if(moments.len() < 2, "the listed tasks have no moments to compare")?;
+    not_applicable_if(moments.len() < 2, "the listed tasks have no moments to compare")?;
     // Tasks with equal times may be in any order.
     let sorted = moments.windows(2).all(|pair| pair.first() >= pair.last());
-    kept(sorted, "an older task comes before a newer one")
+    pass_if(sorted, "an older task comes before a newer one")
 }
 
 async fn pages(run: &mut ProbeRun) -> CheckResult {
@@ -152,7 +152,7 @@ async fn pages(run: &mut ProbeRun) -> CheckResult {
         token = text(&page, "nextPageToken").unwrap_or_default().to_owned();
         if token.is_empty() {
             let count = seen.len();
-            return kept(count == 3, format!("of 3 tasks {count} came"));
+            return pass_if(count == 3, format!("of 3 tasks {count} came"));
         }
     }
     fail("the tokens do not end")
@@ -163,7 +163,7 @@ async fn total(run: &mut ProbeRun) -> CheckResult {
     let whole = ask(run, json!({"contextId": context, "pageSize": 100})).await?;
     // The number of tasks is only known from a page that contains all of them.
     let holds = text(&whole, "nextPageToken").is_some_and(|token| !token.is_empty());
-    unseen_if(holds, "the agent gives fewer tasks on a page than it was asked for")?;
+    not_looked_at_if(holds, "the agent gives fewer tasks on a page than it was asked for")?;
     let count = items(&whole, "tasks").count();
     let cut = ask(run, json!({"contextId": context, "pageSize": 1})).await?;
     let mut wrong = ShapeProblems::default();
@@ -174,7 +174,7 @@ async fn total(run: &mut ProbeRun) -> CheckResult {
             format!("{count} tasks can be listed, and totalSize is {told} on pages of {size}");
         wrong.unless(total == u64::try_from(count).ok(), text);
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn no_artifacts(run: &mut ProbeRun) -> CheckResult {
@@ -183,25 +183,28 @@ async fn no_artifacts(run: &mut ProbeRun) -> CheckResult {
     if items(&task, "artifacts").count() == 0 {
         task = run.scenario_task("tck-artifact-text", json!({})).await?;
     }
-    not_here_if(items(&task, "artifacts").count() == 0, "the agent's tasks have no artifacts")?;
+    not_applicable_if(
+        items(&task, "artifacts").count() == 0,
+        "the agent's tasks have no artifacts",
+    )?;
     let context = text(&task, "contextId").unwrap_or_default().to_owned();
     let page = ask(run, json!({"contextId": context})).await?;
     let shown = items(&page, "tasks").any(|task| items(task, "artifacts").count() > 0);
     fail_if(shown, "the list has artifacts that were not asked for")?;
     let page = ask(run, json!({"contextId": context, "includeArtifacts": true})).await?;
     let given = items(&page, "tasks").any(|task| items(task, "artifacts").count() > 0);
-    kept(given, "includeArtifacts gives none")
+    pass_if(given, "includeArtifacts gives none")
 }
 
 async fn since(run: &mut ProbeRun) -> CheckResult {
     run.lists_tasks().await?;
     let task = run.ended_task().await?;
     let moment = task.pointer("/status/timestamp").and_then(Value::as_str);
-    let Some(moment) = moment else { return not_here("the task has no moment") };
+    let Some(moment) = moment else { return not_applicable("the task has no moment") };
     let context = text(&task, "contextId").unwrap_or_default();
     // Limited to its context, where the first page is enough to find the task.
     let params = json!({"contextId": context, "statusTimestampAfter": moment});
     let page = ask(run, params).await?;
     let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));
-    kept(found, "the task of that moment is not listed")
+    pass_if(found, "the task of that moment is not listed")
 }

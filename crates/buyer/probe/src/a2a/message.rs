@@ -4,7 +4,8 @@ use tradepost_a2a::Operation;
 use tradepost_document::json::{Value, json};
 
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, found, judge, kept, not_here, not_here_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, not_applicable, not_applicable_if,
+    or_not_applicable, pass_if, verdict_of, warn,
 };
 use crate::run::ProbeRun;
 use crate::shape::{self, ShapeProblems, text};
@@ -55,32 +56,34 @@ async fn result(run: &mut ProbeRun) -> CheckResult {
 
 async fn message(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
-    let Some(message) = sample.get("message") else { return not_here("the answer is a task") };
+    let Some(message) = sample.get("message") else {
+        return not_applicable("the answer is a task");
+    };
     let mut wrong = ShapeProblems::default();
     shape::message(message, &mut wrong);
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn message_ids(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
-    let Some(task) = sample.get("task") else { return not_here("the answer is a message") };
+    let Some(task) = sample.get("task") else { return not_applicable("the answer is a message") };
     let named = task.pointer("/status/message").filter(|message| message.is_object());
     let of_status =
         named.into_iter().map(|message| ("the message of the status".to_owned(), message));
     let of_history = shape::items(task, "history").enumerate();
     let of_history = of_history.map(|(index, message)| (format!("history[{index}]"), message));
     let messages: Vec<_> = of_status.chain(of_history).collect();
-    not_here_if(messages.is_empty(), "the task has no message in it")?;
+    not_applicable_if(messages.is_empty(), "the task has no message in it")?;
     let mut wrong = ShapeProblems::default();
     for (place, message) in messages {
         wrong.text(message, "messageId", &place);
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn roles(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
-    let Some(task) = sample.get("task") else { return not_here("the answer is a message") };
+    let Some(task) = sample.get("task") else { return not_applicable("the answer is a message") };
     let asked = run.cache.get(&format!("asked {}", run.binding)).cloned();
     let asked = asked.and_then(Result::ok).unwrap_or_default();
     // The history contains our own message too, to which some agents give another id.
@@ -100,16 +103,16 @@ async fn roles(run: &mut ProbeRun) -> CheckResult {
         count += 1;
         shape::role(message, &format!("history[{index}]"), &mut wrong);
     }
-    not_here_if(count == 0, "the agent says nothing within the task")?;
-    judge(&wrong.0)
+    not_applicable_if(count == 0, "the agent says nothing within the task")?;
+    verdict_of(&wrong.0)
 }
 
 async fn task(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
-    let Some(task) = sample.get("task") else { return not_here("the answer is a message") };
+    let Some(task) = sample.get("task") else { return not_applicable("the answer is a message") };
     let mut wrong = ShapeProblems::default();
     shape::task(task, &mut wrong);
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn own_id(run: &mut ProbeRun) -> CheckResult {
@@ -138,14 +141,14 @@ async fn context(run: &mut ProbeRun) -> CheckResult {
         // Optional in a message, although a client may need it for the next one.
         return warn("the message names no context");
     }
-    not_here_if(sample.get("task").is_none(), "the answer is neither a task nor a message")?;
+    not_applicable_if(sample.get("task").is_none(), "the answer is neither a task nor a message")?;
     fail("the task names no context")
 }
 
 async fn context_kept(run: &mut ProbeRun) -> CheckResult {
     run.sample().await?;
     let mut message = run.message("probe");
-    let ours = run.fresh("context");
+    let ours = run.unique_id("context");
     shape::set(&mut message, "/contextId", json!(ours));
     let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
     if reply.error().is_some() {
@@ -162,8 +165,11 @@ async fn context_kept(run: &mut ProbeRun) -> CheckResult {
 
 async fn timestamps(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
-    let moment = found(sample.pointer("/task/status/timestamp"), "the answer has no moment in it")?;
+    let moment = or_not_applicable(
+        sample.pointer("/task/status/timestamp"),
+        "the answer has no moment in it",
+    )?;
     let written = moment.as_str().unwrap_or_default();
     let holds = shape::is_moment(written) && written.ends_with('Z');
-    kept(holds, format!("status.timestamp is {moment}"))
+    pass_if(holds, format!("status.timestamp is {moment}"))
 }

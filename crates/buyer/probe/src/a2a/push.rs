@@ -4,7 +4,7 @@ use tradepost_a2a::Operation;
 use tradepost_a2a::error::A2aCode;
 use tradepost_document::json::{Value, json};
 
-use crate::check::{Check, CheckResult, CheckVerdict, checks, fail, not_here_if};
+use crate::check::{Check, CheckResult, CheckVerdict, checks, fail, not_applicable_if};
 use crate::reply::{AnswerContent, ProbedAnswer};
 use crate::run::ProbeRun;
 use crate::shape::{id_of, set};
@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 fn declared(run: &ProbeRun) -> Result<(), CheckVerdict> {
-    not_here_if(!run.can("pushNotifications"), "the card declares no push notifications")
+    not_applicable_if(!run.can("pushNotifications"), "the card declares no push notifications")
 }
 
 /// Calls a webhook operation on a task that does not exist.
@@ -59,7 +59,7 @@ async fn internal_address(run: &mut ProbeRun) -> CheckResult {
     let url = "http://169.254.169.254/latest/meta-data/";
     let params = json!({"taskId": id_of(&task), "url": url});
     let reply = run.call(Operation::CreateTaskPushNotificationConfig, params).await?;
-    let AnswerContent::Result(config) = &reply.said else { return Ok(CheckVerdict::Pass) };
+    let AnswerContent::Result(config) = &reply.content else { return Ok(CheckVerdict::Pass) };
     if let Some(id) = config.get("id").and_then(Value::as_str) {
         let params = json!({"taskId": id_of(&task), "id": id});
         run.call(Operation::DeleteTaskPushNotificationConfig, params).await?;

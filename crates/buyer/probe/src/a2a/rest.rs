@@ -6,7 +6,8 @@ use tradepost_a2a::error::A2aCode;
 use tradepost_document::json::{Value, json};
 
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, fail_if, judge, kept, needed, not_here_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, not_applicable_if, or_fail, pass_if,
+    verdict_of, warn,
 };
 use crate::reply::ProbedAnswer;
 use crate::rest::join;
@@ -14,20 +15,20 @@ use crate::run::{HeaderOverride, OutgoingRequest, ProbeRun, RequestOverrides};
 use crate::shape::ShapeProblems;
 
 const WHY: &str = "A framework's own error page is nothing that a client of A2A can read.";
-const MEND: &str =
+const FIX: &str =
     "answer {\"error\": {code, status, message, details}} from every layer, the router included";
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.rest.unknown-route", Rest, Must, ["E-09"], "A2A §11.6",
-    "An unknown path is refused in the shape of google.rpc.Status", WHY, MEND => unknown_route();
+    "An unknown path is refused in the shape of google.rpc.Status", WHY, FIX => unknown_route();
     "a2a.rest.wrong-method", Rest, Must, ["E-09"], "A2A §11.6",
-    "A method that a path does not have is refused in the shape of google.rpc.Status", WHY, MEND => wrong_method();
+    "A method that a path does not have is refused in the shape of google.rpc.Status", WHY, FIX => wrong_method();
     "a2a.rest.parse-error", Rest, Must, ["E-09", "E-07"], "A2A §11.6",
-    "A body that is not JSON is refused in the shape of google.rpc.Status", WHY, MEND => parse_error();
+    "A body that is not JSON is refused in the shape of google.rpc.Status", WHY, FIX => parse_error();
     "a2a.rest.request-type", Rest, Must, ["E-09"], "A2A §11.6",
-    "If a body of another media type is refused, then in the shape of google.rpc.Status", WHY, MEND => request_type();
+    "If a body of another media type is refused, then in the shape of google.rpc.Status", WHY, FIX => request_type();
     "a2a.rest.size", Rest, Should, ["E-27", "E-09"], "A2A §13.4",
-    "A body of 11 MB is refused in the shape of google.rpc.Status", "Without a limit one caller fills the memory.", MEND => size();
+    "A body of 11 MB is refused in the shape of google.rpc.Status", "Without a limit one caller fills the memory.", FIX => size();
     "a2a.rest.a2a-json", Rest, Should, ["CT-02"], "A2A §11.1",
     "A body declared as application/a2a+json is taken", "It is the binding's own media type since 1.0.1.",
     "accept application/a2a+json and application/json" => a2a_json();
@@ -44,21 +45,24 @@ pub(super) const CHECKS: &[Check] = checks![
 
 /// Checks that the answer is an error of this binding, with one of `statuses` unless that is empty.
 fn shaped(reply: &ProbedAnswer, statuses: &[u16]) -> CheckResult {
-    let error = needed(
+    let error = or_fail(
         reply.error(),
         format!("expected an error in the shape of §11.6, and got {}", reply.describe()),
     )?;
     let mut wrong = ShapeProblems::default();
     wrong.unless(
-        error.code == Some(reply.got.status.into()),
-        format!("error.code is {:?} and the HTTP status {}", error.code, reply.got.status),
+        error.code == Some(reply.response.status.into()),
+        format!("error.code is {:?} and the HTTP status {}", error.code, reply.response.status),
     );
     wrong.unless(error.status.is_some(), "error.status is missing");
     wrong.unless(error.message.is_some(), "error.message is missing");
     wrong.unless(error.details.as_ref().is_none_or(Value::is_array), "error.details is no list");
-    let holds = statuses.contains(&reply.got.status);
-    wrong.unless(holds, format!("the status is {} and not one of {statuses:?}", reply.got.status));
-    judge(&wrong.0)
+    let holds = statuses.contains(&reply.response.status);
+    wrong.unless(
+        holds,
+        format!("the status is {} and not one of {statuses:?}", reply.response.status),
+    );
+    verdict_of(&wrong.0)
 }
 
 async fn raw(
@@ -71,10 +75,10 @@ async fn raw(
     let endpoint = run.endpoint()?.clone();
     let url = join(&endpoint.url, endpoint.declared.tenant.as_deref(), path);
     let headers = run.headers(&overrides, !body.is_empty());
-    let got = run
+    let response = run
         .send(OutgoingRequest { method, url, headers, body: body.to_vec(), call: None }, overrides)
         .await?;
-    Ok(ProbedAnswer::rest(got))
+    Ok(ProbedAnswer::rest(response))
 }
 
 async fn unknown_route(run: &mut ProbeRun) -> CheckResult {
@@ -116,7 +120,7 @@ async fn size(run: &mut ProbeRun) -> CheckResult {
             Err(other) => return Err(other),
         };
     let holds =
-        reply.is(A2aCode::InvalidParams) && reply.got.status == 400 && names_message(&reply);
+        reply.is(A2aCode::InvalidParams) && reply.response.status == 400 && names_message(&reply);
     fail_if(holds, "the body was read to its end")?;
     shaped(&reply, &[400, 413, 429])
 }
@@ -141,14 +145,14 @@ async fn a2a_json(run: &mut ProbeRun) -> CheckResult {
 
 async fn answer_type(run: &mut ProbeRun) -> CheckResult {
     let reply = run.call_unknown(Operation::GetTask).await?;
-    let kind = reply.got.media_type();
+    let kind = reply.response.media_type();
     let known = ["application/a2a+json", "application/json"].contains(&kind.as_str());
-    kept(known, format!("the media type is {kind:?}"))
+    pass_if(known, format!("the media type is {kind:?}"))
 }
 
 async fn tenant(run: &mut ProbeRun) -> CheckResult {
     let holds = run.endpoint()?.declared.tenant.is_none();
-    not_here_if(holds, "the card declares no tenant")?;
+    not_applicable_if(holds, "the card declares no tenant")?;
     // Requests on this binding include the tenant in their path.
     run.call_unknown(Operation::GetTask).await?.refused(&[A2aCode::TaskNotFound])
 }

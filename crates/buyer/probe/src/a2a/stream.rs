@@ -7,7 +7,8 @@ use tradepost_document::json::{Value, json};
 use super::ask::PREFIX;
 use crate::binding::Binding;
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, fail_if, judge, kept, not_here_if, unseen,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, not_applicable_if, not_looked_at,
+    pass_if, verdict_of,
 };
 use crate::reply::{AnswerContent, ProbedAnswer};
 use crate::run::{ProbeRun, Streamed};
@@ -41,7 +42,7 @@ pub(super) async fn stream(
     run: &mut ProbeRun,
     prefix: &'static str,
 ) -> Result<ProbedAnswer, CheckVerdict> {
-    not_here_if(!run.can("streaming"), "the card declares no streaming")?;
+    not_applicable_if(!run.can("streaming"), "the card declares no streaming")?;
     // Ensures that the agent accepts our message at all.
     run.sample().await?;
     let binding = run.binding;
@@ -67,26 +68,26 @@ pub(super) async fn results(
     prefix: &'static str,
 ) -> Result<(Vec<Value>, bool), CheckVerdict> {
     let reply = stream(run, prefix).await?;
-    let AnswerContent::Stream(events) = &reply.said else {
-        return unseen(format!("there is no stream to look at: {}", reply.describe()));
+    let AnswerContent::Stream(events) = &reply.content else {
+        return not_looked_at(format!("there is no stream to look at: {}", reply.describe()));
     };
     let unwrap = |event: &Value| match run.binding {
         Binding::JsonRpc => event.get("result").cloned().unwrap_or_default(),
         Binding::HttpJson | Binding::Grpc => event.clone(),
     };
-    Ok((events.iter().map(unwrap).collect(), reply.got.ended))
+    Ok((events.iter().map(unwrap).collect(), reply.response.ended))
 }
 
 async fn media_type(run: &mut ProbeRun) -> CheckResult {
-    not_here_if(run.binding == Binding::Grpc, "streams of gRPC are no text/event-stream")?;
+    not_applicable_if(run.binding == Binding::Grpc, "streams of gRPC are no text/event-stream")?;
     let reply = stream(run, PREFIX).await?;
-    kept(matches!(reply.said, AnswerContent::Stream(_)), reply.describe())
+    pass_if(matches!(reply.content, AnswerContent::Stream(_)), reply.describe())
 }
 
 async fn frames(run: &mut ProbeRun) -> CheckResult {
     let reply = stream(run, PREFIX).await?;
-    let AnswerContent::Stream(events) = &reply.said else {
-        return unseen(format!("there is no stream to look at: {}", reply.describe()));
+    let AnswerContent::Stream(events) = &reply.content else {
+        return not_looked_at(format!("there is no stream to look at: {}", reply.describe()));
     };
     let mut wrong = ShapeProblems::default();
     wrong.unless(!events.is_empty(), "there are no events");
@@ -106,7 +107,7 @@ async fn frames(run: &mut ProbeRun) -> CheckResult {
             ),
         }
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn events(run: &mut ProbeRun) -> CheckResult {
@@ -115,7 +116,7 @@ async fn events(run: &mut ProbeRun) -> CheckResult {
     for event in &events {
         shape::event(event, &mut wrong);
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn begins(run: &mut ProbeRun) -> CheckResult {
@@ -123,7 +124,7 @@ async fn begins(run: &mut ProbeRun) -> CheckResult {
     match events.split_first() {
         Some((first, _)) if first.get("task").is_some() => Ok(CheckVerdict::Pass),
         Some((first, rest)) if first.get("message").is_some() => {
-            kept(rest.is_empty(), "there is more after the message")
+            pass_if(rest.is_empty(), "there is more after the message")
         }
         Some(_) => fail("it begins with an update"),
         None => fail("there are no events"),
@@ -142,10 +143,10 @@ async fn ends(run: &mut ProbeRun) -> CheckResult {
         events.iter().rev().flat_map(|event| states.iter().map(|at| event.pointer(at)));
     let state = answer.find_map(|state| state?.as_str()).unwrap_or_default();
     let waits = matches!(state, "TASK_STATE_INPUT_REQUIRED" | "TASK_STATE_AUTH_REQUIRED");
-    kept(shape::is_terminal(state) || waits, format!("it was closed in the state {state:?}"))
+    pass_if(shape::is_terminal(state) || waits, format!("it was closed in the state {state:?}"))
 }
 
 async fn subscribe_unknown(run: &mut ProbeRun) -> CheckResult {
-    not_here_if(!run.can("streaming"), "the card declares no streaming")?;
+    not_applicable_if(!run.can("streaming"), "the card declares no streaming")?;
     run.call_unknown(Operation::SubscribeToTask).await?.refused(&[A2aCode::TaskNotFound])
 }

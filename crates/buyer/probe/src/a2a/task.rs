@@ -5,7 +5,10 @@ use tradepost_a2a::error::A2aCode;
 use tradepost_document::json::{Value, json};
 
 use crate::binding::Binding;
-use crate::check::{Check, CheckResult, checks, judge, kept, not_here_if, unseen, unseen_if, warn};
+use crate::check::{
+    Check, CheckResult, checks, not_applicable_if, not_looked_at, not_looked_at_if, pass_if,
+    verdict_of, warn,
+};
 use crate::reply::streams;
 use crate::run::ProbeRun;
 use crate::shape::{self, ShapeProblems, id_of, items, text};
@@ -51,14 +54,14 @@ async fn get(run: &mut ProbeRun) -> CheckResult {
     let task = run.task().await?;
     let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
     let read = reply.result()?;
-    kept(id_of(read) == id_of(&task), "it is another task")
+    pass_if(id_of(read) == id_of(&task), "it is another task")
 }
 
 async fn whole(run: &mut ProbeRun) -> CheckResult {
     let task = run.task().await?;
     let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
     let Ok(read) = reply.result() else {
-        return unseen(format!("the task cannot be read: {}", reply.describe()));
+        return not_looked_at(format!("the task cannot be read: {}", reply.describe()));
     };
     let mut wrong = ShapeProblems::default();
     shape::task(read, &mut wrong);
@@ -70,7 +73,7 @@ async fn whole(run: &mut ProbeRun) -> CheckResult {
         }
     }
     wrong.0.dedup();
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn artifacts(run: &mut ProbeRun) -> CheckResult {
@@ -78,16 +81,22 @@ async fn artifacts(run: &mut ProbeRun) -> CheckResult {
     if items(&task, "artifacts").count() == 0 {
         task = run.scenario_task("tck-artifact-text", json!({})).await?;
     }
-    not_here_if(items(&task, "artifacts").count() == 0, "the agent's tasks have no artifacts")?;
+    not_applicable_if(
+        items(&task, "artifacts").count() == 0,
+        "the agent's tasks have no artifacts",
+    )?;
     // A task in progress may have other artifacts a moment later.
-    unseen_if(!shape::is_terminal(shape::state(&task)), "the task was given before it had ended")?;
+    not_looked_at_if(
+        !shape::is_terminal(shape::state(&task)),
+        "the task was given before it had ended",
+    )?;
     let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
     let Ok(read) = reply.result() else {
-        return unseen(format!("the task cannot be read: {}", reply.describe()));
+        return not_looked_at(format!("the task cannot be read: {}", reply.describe()));
     };
     let mut wrong = ShapeProblems::default();
     shape::same_artifacts(&task, read, "the answer", &mut wrong);
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn same_everywhere(run: &mut ProbeRun) -> CheckResult {
@@ -95,9 +104,9 @@ async fn same_everywhere(run: &mut ProbeRun) -> CheckResult {
     let params = json!({"id": id_of(&task)});
     let ours = run.call(Operation::GetTask, params.clone()).await?.result()?.clone();
     run.binding = Binding::JsonRpc;
-    not_here_if(run.endpoint().is_err(), "the card offers one binding only")?;
+    not_applicable_if(run.endpoint().is_err(), "the card offers one binding only")?;
     let theirs = run.call(Operation::GetTask, params).await?.result()?.clone();
-    kept(ours == theirs, "JSON-RPC gives it otherwise")
+    pass_if(ours == theirs, "JSON-RPC gives it otherwise")
 }
 
 async fn history(run: &mut ProbeRun, length: usize) -> CheckResult {
@@ -109,15 +118,18 @@ async fn history(run: &mut ProbeRun, length: usize) -> CheckResult {
     if length == 0 && task.get("history").is_some_and(Value::is_array) && count == 0 {
         return warn("history is an empty list, and not left out");
     }
-    kept(count <= length, format!("the history has {count} messages"))
+    pass_if(count <= length, format!("the history has {count} messages"))
 }
 
 async fn after_end(run: &mut ProbeRun, operation: Operation, expected: A2aCode) -> CheckResult {
-    not_here_if(streams(operation) && !run.can("streaming"), "the card declares no streaming")?;
+    not_applicable_if(
+        streams(operation) && !run.can("streaming"),
+        "the card declares no streaming",
+    )?;
     let task = run.ended_task().await?;
     let canceled = shape::state(&task) == "TASK_STATE_CANCELED";
     let holds = canceled && operation == Operation::CancelTask;
-    not_here_if(holds, "the task was canceled, and canceling again may succeed")?;
+    not_applicable_if(holds, "the task was canceled, and canceling again may succeed")?;
     let params = run.about(operation, id_of(&task));
     let reply = run.call(operation, params).await?;
     reply.refused(&[expected])

@@ -7,7 +7,8 @@ use tradepost_document::json::{Value, json};
 use super::ask::PREFIX;
 use super::stream::results;
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, judge, not_here, not_here_if, unseen, unseen_if,
+    Check, CheckResult, CheckVerdict, checks, not_applicable, not_applicable_if, not_looked_at,
+    not_looked_at_if, verdict_of,
 };
 use crate::run::ProbeRun;
 use crate::shape::{self, ShapeProblems, id_of, items, member, text};
@@ -46,7 +47,7 @@ async fn streams(run: &mut ProbeRun) -> Result<Vec<Vec<Value>>, CheckVerdict> {
         streams.push(results(run, CHUNKED).await?.0);
     }
     streams.retain(|events| events.iter().any(|event| event.get("message").is_none()));
-    not_here_if(streams.is_empty(), "the stream is a message, and about no task")?;
+    not_applicable_if(streams.is_empty(), "the stream is a message, and about no task")?;
     Ok(streams)
 }
 
@@ -67,7 +68,7 @@ async fn each(run: &mut ProbeRun, look: fn(&[Value], &mut ShapeProblems)) -> Che
     for events in streams(run).await? {
         look(&events, &mut wrong);
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn same_task(run: &mut ProbeRun) -> CheckResult {
@@ -102,7 +103,7 @@ async fn final_last(run: &mut ProbeRun) -> CheckResult {
                 (None, Some(_)) => "an artifact".to_owned(),
                 (None, None) => "another event".to_owned(),
             };
-            wrong.say(format!("after the final state comes {what}"));
+            wrong.add(format!("after the final state comes {what}"));
         }
     })
     .await
@@ -157,19 +158,19 @@ async fn adds_up(run: &mut ProbeRun) -> CheckResult {
     let mut wrong = ShapeProblems::default();
     for events in streams(run).await? {
         let state = events.iter().rev().find_map(state_of).unwrap_or_default().to_owned();
-        unseen_if(!shape::is_terminal(&state), "the task did not end while we watched it")?;
+        not_looked_at_if(!shape::is_terminal(&state), "the task did not end while we watched it")?;
         let Some(id) = task_of(&events) else {
-            return unseen("no event of the stream names its task");
+            return not_looked_at("no event of the stream names its task");
         };
         let reply = run.call(Operation::GetTask, json!({"id": id})).await?;
         let Ok(task) = reply.result() else {
-            return unseen(format!("the task cannot be read: {}", reply.describe()));
+            return not_looked_at(format!("the task cannot be read: {}", reply.describe()));
         };
         let read = shape::state(task);
         wrong.unless(read == state, format!("the stream ends in {state:?}, the task is {read:?}"));
         shape::same_artifacts(&assembled(&events), task, "the stream", &mut wrong);
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 /// Returns the id of the task that a stream is about.
@@ -207,7 +208,7 @@ fn assembled(events: &[Value]) -> Value {
 }
 
 async fn kit_order(run: &mut ProbeRun) -> CheckResult {
-    not_here_if(
+    not_applicable_if(
         !run.knows_the_kit(),
         "needs an agent that does as the official kit's messages ask",
     )?;
@@ -223,11 +224,11 @@ async fn kit_order(run: &mut ProbeRun) -> CheckResult {
     steps.dedup();
     let expected = ["WORKING", "an artifact", "COMPLETED"];
     if expected.iter().any(|wanted| !steps.contains(wanted)) {
-        return not_here("the agent does not do what the kit's message about order asks for");
+        return not_applicable("the agent does not do what the kit's message about order asks for");
     }
     let mut wrong = ShapeProblems::default();
     wrong.unless(steps == expected, format!("the order is {}", steps.join(", ")));
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 #[cfg(test)]

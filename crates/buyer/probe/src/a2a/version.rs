@@ -6,33 +6,34 @@ use tradepost_document::json::json;
 
 use crate::binding::Binding;
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail_if, judge, kept, not_here, not_here_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail_if, not_applicable, not_applicable_if, pass_if,
+    verdict_of, warn,
 };
 use crate::reply::ProbedAnswer;
 use crate::run::{HeaderOverride, ProbeRun, RequestOverrides};
 
 const WHY: &str =
     "A client of another version would misread the answers; it has to be told before work starts.";
-const MEND: &str =
+const FIX: &str =
     "compare Major.Minor of A2A-Version with the interface's protocolVersion before anything else";
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.version.card-is-true", Binding, Must, ["V-09"], "A2A §8.3.1",
-    "The version of the card is accepted", WHY, MEND => accepted(HeaderOverride::Text("1.0"), "");
+    "The version of the card is accepted", WHY, FIX => accepted(HeaderOverride::Text("1.0"), "");
     "a2a.version.unsupported", Binding, Must, ["V-03"], "A2A §3.6.2",
-    "A version that the agent does not speak is refused", WHY, MEND => refused("9.9");
+    "A version that the agent does not speak is refused", WHY, FIX => refused("9.9");
     "a2a.version.later-minor", Binding, Must, ["V-03"], "A2A §3.6.2",
-    "A later minor version that the card does not offer is refused", WHY, MEND => refused("1.1");
+    "A later minor version that the card does not offer is refused", WHY, FIX => refused("1.1");
     "a2a.version.nonsense", Binding, Must, ["V-03"], "A2A §3.6.2",
-    "A version that is none is refused", WHY, MEND => refused("latest");
+    "A version that is none is refused", WHY, FIX => refused("latest");
     "a2a.version.every-operation", Binding, Must, ["V-03"], "A2A §3.6.2",
-    "The version is checked on every operation", WHY, MEND => every_operation();
+    "The version is checked on every operation", WHY, FIX => every_operation();
     "a2a.version.absent", Binding, Must, ["V-04"], "A2A §3.6.2",
-    "A request without a version is one of 0.3, and refused by an interface of 1.0", WHY, MEND => absent(HeaderOverride::Absent);
+    "A request without a version is one of 0.3, and refused by an interface of 1.0", WHY, FIX => absent(HeaderOverride::Absent);
     "a2a.version.empty", Binding, Must, ["V-04"], "A2A §3.6.2",
-    "A request with an empty version is one of 0.3, and refused by an interface of 1.0", WHY, MEND => absent(HeaderOverride::Text(""));
+    "A request with an empty version is one of 0.3, and refused by an interface of 1.0", WHY, FIX => absent(HeaderOverride::Text(""));
     "a2a.version.patch", Binding, Must, ["V-05"], "A2A §3.6",
-    "The patch number is not considered: 1.0.3 is 1.0", WHY, MEND => accepted(HeaderOverride::Text("1.0.3"), "");
+    "The patch number is not considered: 1.0.3 is 1.0", WHY, FIX => accepted(HeaderOverride::Text("1.0.3"), "");
     "a2a.version.query", Binding, Must, ["V-06"], "A2A §3.6.1",
     "The version may be a query parameter in place of the header", "Not every client can set headers.",
     "read A2A-Version from the query when there is no header" => accepted(HeaderOverride::Absent, "A2A-Version=1.0");
@@ -62,7 +63,7 @@ async fn ask(
 async fn refused(run: &mut ProbeRun, version: &str) -> CheckResult {
     let offered = run.card.iter().flat_map(|card| card.interfaces.iter());
     let holds = offered.clone().any(|interface| interface.protocol_version == version);
-    not_here_if(holds, format!("the card offers {version}"))?;
+    not_applicable_if(holds, format!("the card offers {version}"))?;
     let reply = ask(
         run,
         RequestOverrides { version: HeaderOverride::Text(version), ..RequestOverrides::default() },
@@ -72,10 +73,13 @@ async fn refused(run: &mut ProbeRun, version: &str) -> CheckResult {
 }
 
 async fn accepted(run: &mut ProbeRun, version: HeaderOverride<'_>, query: &str) -> CheckResult {
-    not_here_if(run.binding == Binding::Grpc && !query.is_empty(), "calls of gRPC have no query")?;
+    not_applicable_if(
+        run.binding == Binding::Grpc && !query.is_empty(),
+        "calls of gRPC have no query",
+    )?;
     let reply =
         ask(run, RequestOverrides { version, query, ..RequestOverrides::default() }).await?;
-    kept(!reply.is(A2aCode::VersionNotSupported), format!("it is refused: {}", reply.describe()))
+    pass_if(!reply.is(A2aCode::VersionNotSupported), format!("it is refused: {}", reply.describe()))
 }
 
 async fn every_operation(run: &mut ProbeRun) -> CheckResult {
@@ -98,14 +102,17 @@ async fn every_operation(run: &mut ProbeRun) -> CheckResult {
             wrong.push(format!("{operation}: {}", reply.describe()));
         }
     }
-    judge(&wrong)
+    verdict_of(&wrong)
 }
 
 async fn absent(run: &mut ProbeRun, version: HeaderOverride<'_>) -> CheckResult {
-    not_here_if(run.speaks_aap, "AAP's own requests name no version (requirements aap.md C-33)")?;
+    not_applicable_if(
+        run.speaks_aap,
+        "AAP's own requests name no version (requirements aap.md C-33)",
+    )?;
     let mut offered = run.card.iter().flat_map(|card| card.interfaces.iter());
     let holds = offered.any(|interface| interface.protocol_version.starts_with("0.3"));
-    not_here_if(holds, "the card offers 0.3")?;
+    not_applicable_if(holds, "the card offers 0.3")?;
     let reply = ask(run, RequestOverrides { version, ..RequestOverrides::default() }).await?;
     reply.refused(&[A2aCode::VersionNotSupported])
 }
@@ -126,7 +133,7 @@ async fn unknown_extension(run: &mut ProbeRun) -> CheckResult {
 fn declared(run: &ProbeRun) -> Result<Vec<String>, CheckVerdict> {
     let extensions = run.card.iter().flat_map(|card| card.extensions.iter());
     let uris: Vec<_> = extensions.map(|extension| extension.uri.clone()).collect();
-    if uris.is_empty() { not_here("the card declares no extension") } else { Ok(uris) }
+    if uris.is_empty() { not_applicable("the card declares no extension") } else { Ok(uris) }
 }
 
 async fn extension_list(run: &mut ProbeRun) -> CheckResult {
@@ -141,7 +148,7 @@ async fn extension_list(run: &mut ProbeRun) -> CheckResult {
 }
 
 async fn extension_required(run: &mut ProbeRun) -> CheckResult {
-    not_here_if(run.required_extensions().is_empty(), "the card requires no extension")?;
+    not_applicable_if(run.required_extensions().is_empty(), "the card requires no extension")?;
     let reply = ask(
         run,
         RequestOverrides { extensions: HeaderOverride::Absent, ..RequestOverrides::default() },
@@ -168,9 +175,9 @@ async fn extension_echo(run: &mut ProbeRun) -> CheckResult {
         // An error about a task may activate no extension.
         Err(_) => reply,
     };
-    let echoed = sample.got.header("a2a-extensions").unwrap_or_default();
+    let echoed = sample.response.header("a2a-extensions").unwrap_or_default();
     let holds = declared.iter().any(|uri| echoed.contains(uri.as_str()));
-    kept(holds, format!("asked for {list}, the answer lists {echoed:?}"))
+    pass_if(holds, format!("asked for {list}, the answer lists {echoed:?}"))
 }
 
 impl ProbeRun {

@@ -5,9 +5,10 @@ use tradepost_document::json::{Value, json};
 
 use super::ask::{DealerAnswer, request};
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, judge, kept, not_here, not_here_if, seen, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, not_applicable, not_applicable_if,
+    or_not_looked_at, pass_if, verdict_of, warn,
 };
-use crate::run::{ProbeRun, RequestOverrides, Who};
+use crate::run::{Caller, ProbeRun, RequestOverrides};
 use crate::shape::{ShapeProblems, items, set, text};
 
 const WHY: &str = "A buyer agent reads the first data part of one message, and nothing else.";
@@ -55,14 +56,20 @@ pub(super) const CHECKS: &[Check] = checks![
 async fn answer(run: &mut ProbeRun) -> Result<(Skill, Value), CheckVerdict> {
     let (skill, answer) = read(run).await?;
     let message = answer.reply.result().ok().and_then(|result| result.get("message")).cloned();
-    let message = seen(message, format!("there is no message to look at: {}", answer.describe()))?;
+    let message = or_not_looked_at(
+        message,
+        format!("there is no message to look at: {}", answer.describe()),
+    )?;
     Ok((skill, message))
 }
 
 fn reader(run: &ProbeRun) -> Result<Skill, CheckVerdict> {
     let skills = [Skill::DealerInformation, Skill::InventoryFacets, Skill::InventorySearch];
     let offered = skills.into_iter().find(|skill| run.offers(*skill).is_ok());
-    seen(offered, "the dealer offers no skill that only reads, and nothing else was sent")
+    or_not_looked_at(
+        offered,
+        "the dealer offers no skill that only reads, and nothing else was sent",
+    )
 }
 
 async fn read(run: &mut ProbeRun) -> Result<(Skill, DealerAnswer), CheckVerdict> {
@@ -73,13 +80,13 @@ async fn read(run: &mut ProbeRun) -> Result<(Skill, DealerAnswer), CheckVerdict>
 async fn message(run: &mut ProbeRun) -> CheckResult {
     let (_, answer) = read(run).await?;
     let result = answer.reply.result()?;
-    kept(result.get("message").is_some_and(Value::is_object), "the result has no message")
+    pass_if(result.get("message").is_some_and(Value::is_object), "the result has no message")
 }
 
 async fn role(run: &mut ProbeRun) -> CheckResult {
     let (_, message) = answer(run).await?;
     let given = text(&message, "role");
-    kept(matches!(given, Some("ROLE_AGENT")), format!("the role is {given:?}"))
+    pass_if(matches!(given, Some("ROLE_AGENT")), format!("the role is {given:?}"))
 }
 
 async fn message_id(run: &mut ProbeRun) -> CheckResult {
@@ -94,7 +101,7 @@ async fn message_id(run: &mut ProbeRun) -> CheckResult {
     let ours = format!("\"messageId\":\"{}\"", id(&first));
     let holds = id(&first).is_empty() || !sent.contains(&ours);
     wrong.unless(holds, "the answer has the id of the question");
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn data_part(run: &mut ProbeRun) -> CheckResult {
@@ -109,7 +116,7 @@ async fn data_part(run: &mut ProbeRun) -> CheckResult {
     }
     let old = items(&message, "parts").any(|part| part.get("kind").is_some());
     wrong.unless(!old, "a part has kind, as in A2A 0.3");
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn closed(run: &mut ProbeRun) -> CheckResult {
@@ -118,7 +125,7 @@ async fn closed(run: &mut ProbeRun) -> CheckResult {
     for data in items(&message, "parts").filter_map(|part| part.get("data")) {
         wrong.closed(data, &["type", "data", "message"], "the payload");
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn media_type(run: &mut ProbeRun) -> CheckResult {
@@ -136,7 +143,7 @@ async fn sentence(run: &mut ProbeRun) -> CheckResult {
     let (_, message) = answer(run).await?;
     let mut payloads = items(&message, "parts").filter_map(|part| part.get("data"));
     match payloads.find_map(|payload| payload.get("message")) {
-        None => not_here("the answer has no sentence"),
+        None => not_applicable("the answer has no sentence"),
         Some(Value::String(text)) if text.chars().count() <= 2000 => Ok(CheckVerdict::Pass),
         Some(_) => fail("message is no text of 2,000 characters at most"),
     }
@@ -144,35 +151,38 @@ async fn sentence(run: &mut ProbeRun) -> CheckResult {
 
 async fn context(run: &mut ProbeRun) -> CheckResult {
     let (_, message) = answer(run).await?;
-    kept(matches!(text(&message, "contextId"), Some(id) if !id.is_empty()), "there is no contextId")
+    pass_if(
+        matches!(text(&message, "contextId"), Some(id) if !id.is_empty()),
+        "there is no contextId",
+    )
 }
 
 async fn text_ignored(run: &mut ProbeRun) -> CheckResult {
     run.offers(Skill::InventorySearch)?;
     let total = |answer: &DealerAnswer| Ok::<_, CheckVerdict>(answer.data()?.get("total").cloned());
     let payload = request(Skill::InventorySearch, r#"{"pagination": {"limit": 1}}"#);
-    let plain = total(&run.tell(&payload).await?)?;
+    let plain = total(&run.send_payload(&payload).await?)?;
     let parts = json!([
         run.part(&payload),
         {"text": "Only show vehicles of the make Edsel, and none below 900000 dollars."},
     ]);
-    let with_text = total(&run.tell_parts(parts, Who::First).await?)?;
-    kept(plain == with_text, "the text changed the result")
+    let with_text = total(&run.send_parts(parts, Caller::First).await?)?;
+    pass_if(plain == with_text, "the text changed the result")
 }
 
 async fn no_extension_header(run: &mut ProbeRun) -> CheckResult {
     let skill = reader(run)?;
     let parts = json!([run.part(&request(skill, "{}"))]);
-    run.tell_as(RequestOverrides::default(), None, parts).await?.data()?;
+    run.send_with_overrides(RequestOverrides::default(), None, parts).await?.data()?;
     Ok(CheckVerdict::Pass)
 }
 
 async fn anonymous(run: &mut ProbeRun) -> CheckResult {
     let secured = items(&run.card_json, "securityRequirements").count() > 0;
-    not_here_if(secured, "the card requires a credential")?;
+    not_applicable_if(secured, "the card requires a credential")?;
     let skill = reader(run)?;
     let parts = json!([run.part(&request(skill, "{}"))]);
-    run.tell_parts(parts, Who::Nobody).await?.data()?;
+    run.send_parts(parts, Caller::Anonymous).await?.data()?;
     Ok(CheckVerdict::Pass)
 }
 
@@ -181,6 +191,6 @@ async fn unknown_members(run: &mut ProbeRun) -> CheckResult {
     let mut part = run.part(&request(skill, "{}"));
     set(&mut part, "/metadata", json!({"probe": true}));
     set(&mut part, "/filename", json!("probe.json"));
-    run.tell_parts(json!([part]), Who::First).await?.data()?;
+    run.send_parts(json!([part]), Caller::First).await?.data()?;
     Ok(CheckVerdict::Pass)
 }

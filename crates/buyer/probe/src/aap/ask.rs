@@ -7,9 +7,9 @@ use tradepost_client::text::{WORD, plain};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json, object};
 
-use crate::check::{CheckResult, CheckVerdict, needed, not_here_if, one_of, unseen};
+use crate::check::{CheckResult, CheckVerdict, not_applicable_if, not_looked_at, one_of, or_fail};
 use crate::reply::{AnswerContent, ProbedAnswer};
-use crate::run::{HeaderOverride, ProbeRun, RequestOverrides, SeenAapError, Who};
+use crate::run::{Caller, HeaderOverride, ProbeRun, RequestOverrides, SeenAapError};
 use crate::shape::{items, text};
 
 /// Answer of a dealer to a payload.
@@ -26,7 +26,7 @@ impl DealerAnswer {
     fn read(reply: ProbedAnswer) -> Self {
         let mut payload = None;
         let mut refusal = None;
-        match &reply.said {
+        match &reply.content {
             AnswerContent::Result(result) => {
                 let message = result.get("message").unwrap_or(result);
                 payload = items(message, "parts").find_map(|part| part.get("data")).cloned();
@@ -43,12 +43,12 @@ impl DealerAnswer {
     /// Returns the `data` of the answer's payload, or fails the check.
     pub(super) fn data(&self) -> Result<Value, CheckVerdict> {
         let data = self.payload.as_ref().and_then(|payload| payload.get("data")).cloned();
-        needed(data, format!("expected an answer with data, and got {}", self.describe()))
+        or_fail(data, format!("expected an answer with data, and got {}", self.describe()))
     }
 
     /// Returns the id of the conversation that the answer belongs to.
     pub(super) fn conversation(&self) -> Option<&str> {
-        match &self.reply.said {
+        match &self.reply.content {
             AnswerContent::Result(result) => {
                 text(result.get("message").unwrap_or(result), "contextId")
             }
@@ -100,7 +100,7 @@ impl ProbeRun {
     pub(super) fn offers(&self, skill: Skill) -> Result<(), CheckVerdict> {
         let mut skills = self.card.iter().flat_map(|card| card.skills.iter());
         let is_listed = skills.any(|listed| listed.id == skill.name());
-        not_here_if(!is_listed, format!("the dealer does not offer {skill}"))
+        not_applicable_if(!is_listed, format!("the dealer does not offer {skill}"))
     }
 
     /// Returns the extension URIs that activate the version being probed.
@@ -115,9 +115,12 @@ impl ProbeRun {
     }
 
     /// Sends a payload.
-    pub(super) async fn tell(&mut self, payload: &Value) -> Result<DealerAnswer, CheckVerdict> {
+    pub(super) async fn send_payload(
+        &mut self,
+        payload: &Value,
+    ) -> Result<DealerAnswer, CheckVerdict> {
         let parts = json!([self.part(payload)]);
-        self.tell_parts(parts, Who::First).await
+        self.send_parts(parts, Caller::First).await
     }
 
     /// Returns the part that carries a payload.
@@ -129,52 +132,52 @@ impl ProbeRun {
     }
 
     /// Sends parts.
-    pub(super) async fn tell_parts(
+    pub(super) async fn send_parts(
         &mut self,
         parts: Value,
-        who: Who<'_>,
+        caller: Caller<'_>,
     ) -> Result<DealerAnswer, CheckVerdict> {
-        self.tell_within(None, parts, who).await
+        self.send_in_conversation(None, parts, caller).await
     }
 
     /// Sends a payload in the conversation of an earlier answer.
-    pub(super) async fn tell_again(
+    pub(super) async fn send_follow_up(
         &mut self,
         earlier: &DealerAnswer,
         payload: &Value,
     ) -> Result<DealerAnswer, CheckVerdict> {
         let parts = json!([self.part(payload)]);
-        self.tell_within(earlier.conversation(), parts, Who::First).await
+        self.send_in_conversation(earlier.conversation(), parts, Caller::First).await
     }
 
-    async fn tell_within(
+    async fn send_in_conversation(
         &mut self,
         conversation: Option<&str>,
         parts: Value,
-        who: Who<'_>,
+        caller: Caller<'_>,
     ) -> Result<DealerAnswer, CheckVerdict> {
         let activation = self.activation();
         let overrides = RequestOverrides {
             extensions: HeaderOverride::Text(&activation),
-            who,
+            caller,
             ..RequestOverrides::default()
         };
-        self.tell_as(overrides, conversation, parts).await
+        self.send_with_overrides(overrides, conversation, parts).await
     }
 
-    pub(super) async fn tell_as(
+    pub(super) async fn send_with_overrides(
         &mut self,
         overrides: RequestOverrides<'_>,
         conversation: Option<&str>,
         parts: Value,
     ) -> Result<DealerAnswer, CheckVerdict> {
-        let id = self.fresh("m");
+        let id = self.unique_id("m");
         let message = object!({"messageId": id, "role": "ROLE_USER", "parts": parts,
             "contextId"?: conversation});
         let modes = json!({"acceptedOutputModes": ["application/json"]});
         let params = json!({"message": message, "configuration": modes});
         let reply = self.ask(overrides, Operation::SendMessage, params).await?;
-        if let AnswerContent::Error(error) = &reply.said
+        if let AnswerContent::Error(error) = &reply.content
             && let Some(exchange) = self.last().cloned()
         {
             let error = error.whole.clone();
@@ -193,7 +196,7 @@ impl ProbeRun {
         members: &str,
     ) -> Result<DealerAnswer, CheckVerdict> {
         self.offers(skill)?;
-        self.tell(&request(skill, members)).await
+        self.send_payload(&request(skill, members)).await
     }
 
     /// Calls a skill that has to answer, and returns the data.
@@ -217,7 +220,9 @@ impl ProbeRun {
         }
         let data = match self.data(skill, members).await {
             // A skill that does not answer is reported by a single check.
-            Err(CheckVerdict::Fail(why)) => unseen(format!("there is no answer to look at: {why}")),
+            Err(CheckVerdict::Fail(why)) => {
+                not_looked_at(format!("there is no answer to look at: {why}"))
+            }
             other => other,
         };
         self.cache.insert(key, data.clone());
@@ -228,13 +233,17 @@ impl ProbeRun {
     pub(super) async fn vehicles(&mut self) -> Result<Vec<Value>, CheckVerdict> {
         let page = self.known(Skill::InventorySearch, r#"{"pagination": {"limit": 100}}"#).await?;
         let vehicles: Vec<Value> = items(&page, "vehicles").cloned().collect();
-        if vehicles.is_empty() { unseen("the dealer offers no vehicle now") } else { Ok(vehicles) }
+        if vehicles.is_empty() {
+            not_looked_at("the dealer offers no vehicle now")
+        } else {
+            Ok(vehicles)
+        }
     }
 
     /// Returns the total of a search.
     pub(super) async fn total(&mut self, members: &str) -> Result<u64, CheckVerdict> {
         let page = self.data(Skill::InventorySearch, members).await?;
-        needed(page.get("total").and_then(Value::as_u64), "the answer has no total")
+        or_fail(page.get("total").and_then(Value::as_u64), "the answer has no total")
     }
 }
 

@@ -6,7 +6,8 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::Value;
 
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, found, judge, kept, not_here_if,
+    Check, CheckResult, CheckVerdict, checks, fail, not_applicable_if, or_not_applicable, pass_if,
+    verdict_of,
 };
 use crate::run::ProbeRun;
 use crate::shape::{ShapeProblems, items, text};
@@ -66,7 +67,7 @@ fn listed(run: &ProbeRun) -> Vec<String> {
 }
 
 async fn extension(run: &mut ProbeRun) -> CheckResult {
-    kept(
+    pass_if(
         !entries(run).is_empty(),
         "capabilities.extensions has no entry with the URI of AAP v1.0 or v1.1",
     )
@@ -85,7 +86,7 @@ async fn recommended(run: &mut ProbeRun) -> CheckResult {
     let wanted = [Skill::InventorySearch, Skill::LeadSubmit];
     let absent = wanted.iter().filter(|skill| !listed.iter().any(|id| id == skill.name()));
     let absent: Vec<_> = absent.map(|skill| format!("{skill} is not listed")).collect();
-    judge(&absent)
+    verdict_of(&absent)
 }
 
 async fn interface(run: &mut ProbeRun) -> CheckResult {
@@ -95,7 +96,7 @@ async fn interface(run: &mut ProbeRun) -> CheckResult {
             && check_version(text(interface, "protocolVersion").unwrap_or_default()).is_ok()
             && text(interface, "url").is_some()
     };
-    kept(interfaces.any(fits), "there is no such interface")
+    pass_if(interfaces.any(fits), "there is no such interface")
 }
 
 async fn members(run: &mut ProbeRun) -> CheckResult {
@@ -113,7 +114,7 @@ async fn members(run: &mut ProbeRun) -> CheckResult {
         }
         wrong.unless(items(skill, "tags").count() > 0, format!("skills[{index}] has no tags"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn schemas_in_params(run: &mut ProbeRun) -> CheckResult {
@@ -123,7 +124,7 @@ async fn schemas_in_params(run: &mut ProbeRun) -> CheckResult {
             wrong.unless(skill.get(name).is_none(), format!("skills[{index}] has {name}"));
         }
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 /// Returns the skills that an entry of v1.1 describes.
@@ -131,7 +132,7 @@ fn described(run: &ProbeRun) -> Result<Value, CheckVerdict> {
     let entries = entries(run);
     let entry = entries.iter().find(|(version, _)| *version == Version::V1_1);
     let skills = entry.and_then(|(_, entry)| entry.pointer("/params/skills"));
-    found(skills.cloned(), "the card has no entry of v1.1 with params.skills")
+    or_not_applicable(skills.cloned(), "the card has no entry of v1.1 with params.skills")
 }
 
 async fn schema_addresses(run: &mut ProbeRun) -> CheckResult {
@@ -144,7 +145,7 @@ async fn schema_addresses(run: &mut ProbeRun) -> CheckResult {
             wrong.unless(absolute, format!("{id} has no absolute {name}"));
         }
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn same_skills(run: &mut ProbeRun) -> CheckResult {
@@ -157,14 +158,14 @@ async fn same_skills(run: &mut ProbeRun) -> CheckResult {
     for id in &listed {
         wrong.unless(described.get(id).is_some(), format!("params.skills does not list {id}"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn params_id(run: &mut ProbeRun) -> CheckResult {
     let entries = entries(run);
-    not_here_if(entries.is_empty(), "the card has no entry of AAP")?;
+    not_applicable_if(entries.is_empty(), "the card has no entry of AAP")?;
     let has_id = |(_, entry): &(Version, Value)| {
         entry.pointer("/params/id").and_then(Value::as_str).is_some_and(|id| !id.is_empty())
     };
-    kept(entries.iter().all(has_id), "params.id is missing")
+    pass_if(entries.iter().all(has_id), "params.id is missing")
 }

@@ -4,7 +4,9 @@ use tradepost_aap::Skill;
 use tradepost_document::format;
 use tradepost_document::json::Value;
 
-use crate::check::{Check, CheckResult, CheckVerdict, checks, judge, not_here, not_here_if};
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, not_applicable, not_applicable_if, verdict_of,
+};
 use crate::run::ProbeRun;
 use crate::shape::{ShapeProblems, items, text};
 
@@ -43,7 +45,7 @@ async fn answer(run: &mut ProbeRun) -> CheckResult {
     for rooftop in items(&data, "rooftops") {
         wrong.text(rooftop, "name", "a rooftop");
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn closed(run: &mut ProbeRun) -> CheckResult {
@@ -81,7 +83,7 @@ async fn closed(run: &mut ProbeRun) -> CheckResult {
             wrong.closed(&week, DAYS, "a week");
         }
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn hours(run: &mut ProbeRun) -> CheckResult {
@@ -100,14 +102,14 @@ async fn hours(run: &mut ProbeRun) -> CheckResult {
             }
         }
     }
-    if weeks == 0 { not_here("the dealer gives no hours") } else { judge(&wrong.0) }
+    if weeks == 0 { not_applicable("the dealer gives no hours") } else { verdict_of(&wrong.0) }
 }
 
 async fn position(run: &mut ProbeRun) -> CheckResult {
     let data = profile(run).await?;
     let positions: Vec<_> =
         items(&data, "rooftops").filter_map(|rooftop| rooftop.get("geo")).collect();
-    not_here_if(positions.is_empty(), "the dealer gives no position")?;
+    not_applicable_if(positions.is_empty(), "the dealer gives no position")?;
     let mut wrong = ShapeProblems::default();
     for position in positions {
         for (name, limit) in [("latitude", 90.0), ("longitude", 180.0)] {
@@ -116,7 +118,7 @@ async fn position(run: &mut ProbeRun) -> CheckResult {
             wrong.unless(good, format!("{name} is {value:?}"));
         }
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn contacts(run: &mut ProbeRun) -> CheckResult {
@@ -127,7 +129,7 @@ async fn contacts(run: &mut ProbeRun) -> CheckResult {
             wrong.text(contact, "value", "a contact");
         }
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn no_null(run: &mut ProbeRun) -> CheckResult {
@@ -138,5 +140,5 @@ async fn no_null(run: &mut ProbeRun) -> CheckResult {
             wrong.unless(!value.is_null(), format!("{name} is null"));
         }
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }

@@ -47,7 +47,7 @@ fn each(run: &mut ProbeRun, look: impl Fn(&SeenAapError, &mut ShapeProblems)) ->
         .iter()
         .map(|seen| (seen.exchange.clone(), shape::wrong(|wrong| look(seen, wrong))));
     let found = found.collect();
-    run.judge_refused(found)
+    run.check_refusals(found)
 }
 
 fn data(seen: &SeenAapError) -> &Value {
@@ -69,7 +69,7 @@ async fn object(run: &mut ProbeRun) -> CheckResult {
         let data = data(seen);
         if text(data, "type") != Some("aap.error") {
             // The answer has another shape altogether, so further missing members prove nothing.
-            wrong.say("a refusal has no aap.error object in error.data");
+            wrong.add("a refusal has no aap.error object in error.data");
             return;
         }
         for name in ["error_id", "code", "message"] {

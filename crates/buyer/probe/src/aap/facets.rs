@@ -6,7 +6,10 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 
 use super::ask::first;
-use crate::check::{Check, CheckResult, CheckVerdict, checks, fail_if, found, judge, not_here};
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, fail_if, not_applicable, or_not_applicable,
+    verdict_of,
+};
 use crate::run::ProbeRun;
 use crate::shape::{ShapeProblems, items};
 
@@ -59,7 +62,7 @@ async fn answer(run: &mut ProbeRun) -> CheckResult {
         let is_list = facets.get(name).is_none_or(Value::is_array);
         wrong.unless(is_list, format!("{name} is no list"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn ranges(run: &mut ProbeRun) -> CheckResult {
@@ -72,17 +75,17 @@ async fn ranges(run: &mut ProbeRun) -> CheckResult {
         let end = |name| range.get(name).and_then(Value::as_f64);
         match (end("min"), end("max")) {
             (Some(min), Some(max)) => wrong.unless(min <= max, format!("{name} is upside down")),
-            _ => wrong.say(format!("{name} lacks min or max")),
+            _ => wrong.add(format!("{name} lacks min or max")),
         }
     }
-    if found == 0 { not_here("there are no ranges") } else { judge(&wrong.0) }
+    if found == 0 { not_applicable("there are no ranges") } else { verdict_of(&wrong.0) }
 }
 
 async fn closed(run: &mut ProbeRun) -> CheckResult {
     let facets = facets(run).await?;
     let mut wrong = ShapeProblems::default();
     wrong.closed(&facets, &[TERMS, RANGES, &["facets", "total"]].concat(), "facets");
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 /// Returns all facets, and those of one make.
@@ -90,7 +93,9 @@ async fn of_one_make(run: &mut ProbeRun) -> Result<(Value, Value), CheckVerdict>
     let all = facets(run).await?;
     let make = match items(&all, "makes").find_map(|term| term.get("value").cloned()) {
         Some(make) => make,
-        None => found(first(&run.vehicles().await?, "make").cloned(), "no make is known")?,
+        None => {
+            or_not_applicable(first(&run.vehicles().await?, "make").cloned(), "no make is known")?
+        }
     };
     let members = json!({"filters": {"make": [make]}}).to_string();
     Ok((all, body(&run.data(Skill::InventoryFacets, &members).await?)))
@@ -110,7 +115,7 @@ async fn filtered(run: &mut ProbeRun) -> CheckResult {
     }
     let makes = items(&some, "makes").filter(|term| term.get("count") != Some(&json!(0))).count();
     wrong.unless(makes <= 1, format!("{makes} makes are counted, and one was asked for"));
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn same_keys(run: &mut ProbeRun) -> CheckResult {
@@ -131,5 +136,5 @@ async fn statuses(run: &mut ProbeRun) -> CheckResult {
         let holds = super::search::STATUSES.contains(&value);
         wrong.unless(holds, format!("vehicles of the status {value:?} are counted"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }

@@ -7,7 +7,8 @@ use tradepost_document::json::{Value, json};
 
 use super::lead::changed;
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, judge, kept, not_here, unseen, unseen_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, not_applicable, not_looked_at,
+    not_looked_at_if, pass_if, verdict_of, warn,
 };
 use crate::run::ProbeRun;
 use crate::shape::{self, ShapeProblems, items, text};
@@ -57,7 +58,7 @@ async fn submit(
 ) -> Result<(Value, Value), CheckVerdict> {
     run.may_send_leads()?;
     let lead = changed(run.valid_lead(), changes);
-    let answer = run.tell(&lead).await?;
+    let answer = run.send_payload(&lead).await?;
     Ok((answer.data()?, answer.payload.unwrap_or_default()))
 }
 
@@ -67,7 +68,9 @@ async fn taken(
     changes: &[(&str, &str)],
 ) -> Result<(Value, Value), CheckVerdict> {
     match submit(run, changes).await {
-        Err(CheckVerdict::Fail(why)) => unseen(format!("there is no receipt to look at: {why}")),
+        Err(CheckVerdict::Fail(why)) => {
+            not_looked_at(format!("there is no receipt to look at: {why}"))
+        }
         other => other,
     }
 }
@@ -79,7 +82,7 @@ async fn answer(run: &mut ProbeRun) -> CheckResult {
     let status = text(&data, "status").unwrap_or_default();
     let holds = matches!(status, "received" | "duplicate" | "rejected");
     wrong.unless(holds, format!("the status is {status:?}"));
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn closed(run: &mut ProbeRun) -> CheckResult {
@@ -89,12 +92,12 @@ async fn closed(run: &mut ProbeRun) -> CheckResult {
     let part = |name| data.get(name).cloned().unwrap_or_default();
     let known = ["appointment_id", "status", "confirmed_at", "proposed_times"];
     wrong.closed(&part("appointment"), &known, "the appointment");
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn next_step(run: &mut ProbeRun) -> CheckResult {
     let (_, payload) = taken(run, &[]).await?;
-    kept(
+    pass_if(
         matches!(text(&payload, "message"), Some(sentence) if !sentence.is_empty()),
         "there is no message",
     )
@@ -104,18 +107,18 @@ async fn next_step(run: &mut ProbeRun) -> CheckResult {
 async fn twice(run: &mut ProbeRun) -> Result<(Value, Value), CheckVerdict> {
     run.may_send_leads()?;
     let mut lead = run.valid_lead();
-    shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
-    let first = run.tell(&lead).await?;
+    shape::set(&mut lead, "/idempotency_key", json!(run.unique_id("key")));
+    let first = run.send_payload(&lead).await?;
     let Ok(first) = first.data() else {
-        return unseen(format!("there is no receipt to look at: {}", first.describe()));
+        return not_looked_at(format!("there is no receipt to look at: {}", first.describe()));
     };
-    Ok((first, run.tell(&lead).await?.data()?))
+    Ok((first, run.send_payload(&lead).await?.data()?))
 }
 
 async fn replay(run: &mut ProbeRun) -> CheckResult {
     let (first, second) = twice(run).await?;
     let holds = text(&first, "lead_id") == text(&second, "lead_id");
-    kept(holds, "the second answer has another lead_id")
+    pass_if(holds, "the second answer has another lead_id")
 }
 
 async fn replay_status(run: &mut ProbeRun) -> CheckResult {
@@ -131,28 +134,28 @@ async fn replay_status(run: &mut ProbeRun) -> CheckResult {
 async fn conflict(run: &mut ProbeRun) -> CheckResult {
     run.may_send_leads()?;
     let mut lead = run.valid_lead();
-    shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
-    let first = run.tell(&lead).await?;
+    shape::set(&mut lead, "/idempotency_key", json!(run.unique_id("key")));
+    let first = run.send_payload(&lead).await?;
     let holds = first.data().is_err();
-    unseen_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
+    not_looked_at_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
     shape::set(
         &mut lead,
         "/message",
         json!("Another automated conformance test. Please ignore it."),
     );
-    run.tell(&lead).await?.refused(&[AapCode::IdempotencyConflict])
+    run.send_payload(&lead).await?.refused(&[AapCode::IdempotencyConflict])
 }
 
 async fn duplicate(run: &mut ProbeRun) -> CheckResult {
     run.may_send_leads()?;
     let lead = run.valid_lead();
-    let first = run.tell(&lead).await?;
+    let first = run.send_payload(&lead).await?;
     let holds = first.data().is_err();
-    unseen_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
+    not_looked_at_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
     // An anonymous caller is recognised by its conversation, and by nothing that others know too.
-    let second = run.tell_again(&first, &lead).await?.data()?;
+    let second = run.send_follow_up(&first, &lead).await?.data()?;
     let given = text(&second, "status");
-    kept(matches!(given, Some("duplicate")), format!("the status is {given:?}"))
+    pass_if(matches!(given, Some("duplicate")), format!("the status is {given:?}"))
 }
 
 /// Sends a lead with an appointment, and returns the receipt if it mentions the appointment.
@@ -160,14 +163,17 @@ async fn booked(run: &mut ProbeRun, appointment: &str) -> Result<Value, CheckVer
     let (data, _) = taken(run, &[("/appointment", appointment)]).await?;
     match data.get("appointment") {
         Some(_) => Ok(data),
-        None => not_here("the dealer says nothing of the appointment"),
+        None => not_applicable("the dealer says nothing of the appointment"),
     }
 }
 
 async fn requested(run: &mut ProbeRun) -> CheckResult {
     let data = booked(run, r#"{"appointment_type": "sales"}"#).await?;
     let given = data.pointer("/appointment/status").and_then(Value::as_str);
-    kept(matches!(given, Some("requested" | "proposed")), format!("the appointment is {given:?}"))
+    pass_if(
+        matches!(given, Some("requested" | "proposed")),
+        format!("the appointment is {given:?}"),
+    )
 }
 
 async fn appointment(run: &mut ProbeRun) -> CheckResult {
@@ -194,13 +200,13 @@ async fn appointment(run: &mut ProbeRun) -> CheckResult {
         let all = items(&appointment, "proposed_times").all(good);
         wrong.unless(all, "a proposed time is no moment");
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn phone(run: &mut ProbeRun) -> CheckResult {
     let data = booked(run, r#"{"appointment_type": "sales"}"#).await?;
     let given = data.pointer("/dealer/phone").and_then(Value::as_str);
-    kept(
+    pass_if(
         matches!(given, Some(phone) if format::is_e164(phone)),
         format!("dealer.phone is {given:?}"),
     )

@@ -6,7 +6,8 @@ use tradepost_document::json::{Value, json};
 
 use super::ask::{first, number};
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, found, judge, kept, not_here, not_here_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, not_applicable, not_applicable_if,
+    or_not_applicable, pass_if, verdict_of, warn,
 };
 use crate::run::ProbeRun;
 use crate::shape::{self, ShapeProblems, items, text};
@@ -117,14 +118,14 @@ async fn answer(run: &mut ProbeRun) -> CheckResult {
     let count = items(&page, "vehicles").count() as u64;
     let holds = total.is_none_or(|total| count <= total);
     wrong.unless(holds, format!("the page has {count} vehicles of {total:?}"));
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn closed(run: &mut ProbeRun) -> CheckResult {
     let page = run.known(Skill::InventorySearch, "{}").await?;
     let mut wrong = ShapeProblems::default();
     wrong.closed(&page, &["vehicles", "total", "skip", "limit", "facets"], "the page");
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn each(run: &mut ProbeRun, look: impl Fn(&Value, &mut ShapeProblems) + Send) -> CheckResult {
@@ -133,7 +134,7 @@ async fn each(run: &mut ProbeRun, look: impl Fn(&Value, &mut ShapeProblems) + Se
     for vehicle in &vehicles {
         look(vehicle, &mut wrong);
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn status(run: &mut ProbeRun) -> CheckResult {
@@ -177,7 +178,7 @@ async fn money(run: &mut ProbeRun) -> CheckResult {
 async fn prices_together(run: &mut ProbeRun) -> CheckResult {
     let vehicles = run.vehicles().await?;
     let priced: Vec<_> = vehicles.iter().filter(|vehicle| vehicle.get("price").is_some()).collect();
-    not_here_if(priced.is_empty(), "no vehicle has a price")?;
+    not_applicable_if(priced.is_empty(), "no vehicle has a price")?;
     let whole =
         |vehicle: &&&Value| vehicle.get("msrp").is_some() && vehicle.get("list_price").is_some();
     match priced.iter().filter(whole).count() {
@@ -227,7 +228,7 @@ async fn rooftops(run: &mut ProbeRun) -> CheckResult {
     for rooftop in vehicles.iter().filter_map(|vehicle| text(vehicle, "rooftop")) {
         wrong.unless(names.contains(&rooftop), format!("no rooftop is called {rooftop:?}"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn echo(run: &mut ProbeRun) -> CheckResult {
@@ -236,13 +237,13 @@ async fn echo(run: &mut ProbeRun) -> CheckResult {
     let mut wrong = ShapeProblems::default();
     wrong.unless(number(&page, "skip") == Some(1), format!("skip is {:?}", page.get("skip")));
     wrong.unless(number(&page, "limit").is_some(), "there is no limit");
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn limit(run: &mut ProbeRun) -> CheckResult {
     let page = run.data(Skill::InventorySearch, r#"{"pagination": {"limit": 1}}"#).await?;
     let count = items(&page, "vehicles").count();
-    kept(matches!(count, 0 | 1), format!("the page has {count} vehicles, and 1 was asked for"))
+    pass_if(matches!(count, 0 | 1), format!("the page has {count} vehicles, and 1 was asked for"))
 }
 
 async fn total_of(run: &mut ProbeRun, members: &str) -> CheckResult {
@@ -253,7 +254,7 @@ async fn total_of(run: &mut ProbeRun, members: &str) -> CheckResult {
 async fn same_total(run: &mut ProbeRun, members: &str) -> CheckResult {
     let all = run.total("{}").await?;
     let these = run.total(members).await?;
-    kept(all == these, format!("{these} of {all} are found"))
+    pass_if(all == these, format!("{these} of {all} are found"))
 }
 
 fn names(page: &Value) -> Vec<String> {
@@ -265,7 +266,7 @@ fn names(page: &Value) -> Vec<String> {
 }
 
 async fn pages(run: &mut ProbeRun) -> CheckResult {
-    not_here_if(run.vehicles().await?.len() < 2, "the dealer offers one vehicle only")?;
+    not_applicable_if(run.vehicles().await?.len() < 2, "the dealer offers one vehicle only")?;
     let mut pages = Vec::new();
     for skip in [0, 1] {
         let asked = json!({"pagination": {"skip": skip, "limit": 1}}).to_string();
@@ -286,19 +287,19 @@ async fn past_the_end(run: &mut ProbeRun) -> CheckResult {
     wrong.unless(count == 0, format!("the page has {count} vehicles"));
     let total = page.get("total").and_then(Value::as_u64);
     wrong.unless(total == Some(all), format!("the total is {total:?} and not {all}"));
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn nothing(run: &mut ProbeRun, members: &str) -> CheckResult {
     let total = run.total(members).await?;
-    kept(matches!(total, 0), format!("{total} vehicles are found"))
+    pass_if(matches!(total, 0), format!("{total} vehicles are found"))
 }
 
 /// Searches for the number of one vehicle, as minimum and as maximum.
 async fn range(run: &mut ProbeRun, name: &str) -> CheckResult {
     let vehicles = run.vehicles().await?;
     let number = vehicles.iter().find_map(|vehicle| number(vehicle, name));
-    let value = found(number, format!("no vehicle has a {name}"))?;
+    let value = or_not_applicable(number, format!("no vehicle has a {name}"))?;
     let least = format!("{name}_min");
     let most = format!("{name}_max");
     let asked = json!({"filters": {least: value, most: value}}).to_string();
@@ -314,21 +315,21 @@ async fn exactly(run: &mut ProbeRun, asked: &str, name: &str, value: i64) -> Che
     for other in items(&page, "vehicles").map(|vehicle| number(vehicle, name)) {
         wrong.unless(other == Some(value), format!("a vehicle has the {name} {other:?}"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn by_vin(run: &mut ProbeRun) -> CheckResult {
     let vin = first(&run.vehicles().await?, "vin").cloned();
-    let vin = found(vin, "no vehicle has a VIN")?;
+    let vin = or_not_applicable(vin, "no vehicle has a VIN")?;
     let (all, count) = only(run, json!({"vin": vin}), "vin", &vin).await?;
-    kept(all, format!("{count} vehicles are found"))
+    pass_if(all, format!("{count} vehicles are found"))
 }
 
 async fn by_rooftop(run: &mut ProbeRun) -> CheckResult {
     let rooftop = first(&run.vehicles().await?, "rooftop").cloned();
-    let rooftop = found(rooftop, "no vehicle names its rooftop")?;
+    let rooftop = or_not_applicable(rooftop, "no vehicle names its rooftop")?;
     let (all, count) = only(run, json!({"rooftops": [rooftop]}), "rooftop", &rooftop).await?;
-    kept(all, format!("{count} vehicles are found, or some of another rooftop"))
+    pass_if(all, format!("{count} vehicles are found, or some of another rooftop"))
 }
 
 /// Returns true when these filters find at least one vehicle and only those with this member, and the number found.
@@ -353,7 +354,7 @@ async fn or_within(run: &mut ProbeRun) -> CheckResult {
     makes.sort_unstable();
     makes.dedup_by_key(|make| make.to_lowercase());
     let [one, two, ..] = makes.as_slice() else {
-        return not_here("the dealer offers one make only");
+        return not_applicable("the dealer offers one make only");
     };
     let of = |makes: &[&str]| json!({"filters": {"make": makes}}).to_string();
     let both = of(&[one, two]);
@@ -362,7 +363,7 @@ async fn or_within(run: &mut ProbeRun) -> CheckResult {
     // No vehicle has two makes, so the numbers add up.
     let sum = run.total(&one).await? + run.total(&two).await?;
     let total = run.total(&both).await?;
-    kept(total == sum, format!("{total} are found, and {sum} one by one"))
+    pass_if(total == sum, format!("{total} are found, and {sum} one by one"))
 }
 
 async fn and_across(run: &mut ProbeRun) -> CheckResult {
@@ -370,7 +371,7 @@ async fn and_across(run: &mut ProbeRun) -> CheckResult {
     let both = vehicles
         .iter()
         .find_map(|vehicle| Some((text(vehicle, "make")?, number(vehicle, "year")?)));
-    let Some((make, year)) = both else { return not_here("no vehicle has make and year") };
+    let Some((make, year)) = both else { return not_applicable("no vehicle has make and year") };
     let filters = json!({"make": [make], "year_min": year, "year_max": year});
     let asked = json!({"filters": filters}).to_string();
     let page = run.data(Skill::InventorySearch, &asked).await?;
@@ -382,7 +383,7 @@ async fn and_across(run: &mut ProbeRun) -> CheckResult {
             text(vehicle, "make").is_some_and(|own_make| own_make.eq_ignore_ascii_case(make));
         wrong.unless(same, "a vehicle is of another make");
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn sorted(run: &mut ProbeRun, order: &str) -> CheckResult {
@@ -391,12 +392,12 @@ async fn sorted(run: &mut ProbeRun, order: &str) -> CheckResult {
     let page = run.data(Skill::InventorySearch, &asked).await?;
     let prices: Vec<_> =
         items(&page, "vehicles").filter_map(|vehicle| number(vehicle, "price")).collect();
-    not_here_if(prices.len() < 2, "fewer than two vehicles have a price")?;
+    not_applicable_if(prices.len() < 2, "fewer than two vehicles have a price")?;
     let in_order = |pair: &[i64]| match order {
         "asc" => pair.first() <= pair.last(),
         _ => pair.first() >= pair.last(),
     };
-    kept(prices.windows(2).all(in_order), "the prices are not in order")
+    pass_if(prices.windows(2).all(in_order), "the prices are not in order")
 }
 
 async fn old_sort(run: &mut ProbeRun) -> CheckResult {

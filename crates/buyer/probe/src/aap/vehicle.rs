@@ -9,16 +9,17 @@ use tradepost_aap::error::AapCode::{
 use tradepost_document::json::{Value, json};
 
 use super::ask::{first, number};
-use super::input::judge_refusal;
+use super::input::check_refusal;
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, found, judge, kept, not_here, unseen,
+    Check, CheckResult, CheckVerdict, checks, fail, not_applicable, not_looked_at,
+    or_not_applicable, pass_if, verdict_of,
 };
 use crate::run::ProbeRun;
 use crate::shape::{self, ShapeProblems, text};
 
 const WHY: &str = "It is the last look before somebody drives to the dealer.";
 const WHY_FIND: &str = "A vehicle that was found must be found again by each of its names.";
-const MEND: &str = "validate against the skill's schema, and name the place in details.errors";
+const FIX: &str = "validate against the skill's schema, and name the place in details.errors";
 
 pub(super) const CHECKS: &[Check] = checks![
     "aap.vehicle.by-vin", Version, Must, ["R-IV-02"], "AAP inventory-vehicle",
@@ -43,13 +44,13 @@ pub(super) const CHECKS: &[Check] = checks![
     "A stock number that the dealer never had is VEHICLE_NOT_FOUND", "A buyer searches again then, and gives up otherwise.",
     "answer VEHICLE_NOT_FOUND" => unknown(r#"{"stock": "TRADEPOST-PROBE"}"#);
     "aap.vehicle.no-name", Version, Must, ["R-IV-01", "E-059"], "AAP vehicle-detail schema",
-    "A request that names no vehicle is refused", WHY, MEND => refused("{}", &[MISSING, SCHEMA], "");
+    "A request that names no vehicle is refused", WHY, FIX => refused("{}", &[MISSING, SCHEMA], "");
     "aap.vehicle.vin-short", Version, Must, ["E-060"], "AAP vehicle-detail schema",
-    "A VIN of 16 characters is refused", WHY, MEND => refused(r#"{"vin": "1M8GDM9AXKP04278"}"#, &[SCHEMA], "/vin");
+    "A VIN of 16 characters is refused", WHY, FIX => refused(r#"{"vin": "1M8GDM9AXKP04278"}"#, &[SCHEMA], "/vin");
     "aap.vehicle.vin-letters", Version, Must, ["E-060"], "AAP vehicle-detail schema",
-    "A VIN with the letter O is refused", WHY, MEND => refused(r#"{"vin": "1M8GDM9AXKPO42788"}"#, &[SCHEMA], "/vin");
+    "A VIN with the letter O is refused", WHY, FIX => refused(r#"{"vin": "1M8GDM9AXKPO42788"}"#, &[SCHEMA], "/vin");
     "aap.vehicle.vin-null", Version, Must, ["E-060"], "AAP vehicle-detail schema",
-    "A VIN that is null is refused", WHY, MEND => refused(r#"{"vin": null}"#, &[SCHEMA, MISSING], "/vin");
+    "A VIN that is null is refused", WHY, FIX => refused(r#"{"vin": null}"#, &[SCHEMA, MISSING], "/vin");
     "aap.vehicle.zip", Version, Must, ["E-061"], "AAP vehicle-detail schema",
     "zip is taken in v1.0 and refused in v1.1", "A buyer of another version means another price.",
     "follow the schema of the version that the request activates" => zip();
@@ -59,7 +60,7 @@ pub(super) const CHECKS: &[Check] = checks![
 async fn look_up(run: &mut ProbeRun, name: &str) -> Result<(Value, Value), CheckVerdict> {
     run.offers(VEHICLE)?;
     let vehicles = run.vehicles().await?;
-    let value = found(first(&vehicles, name), format!("no vehicle has a {name}"))?;
+    let value = or_not_applicable(first(&vehicles, name), format!("no vehicle has a {name}"))?;
     let listing = vehicles.iter().find(|vehicle| vehicle.get(name) == Some(value));
     let listing = listing.cloned().unwrap_or_default();
     let data = run.data(VEHICLE, &json!({name: value}).to_string()).await?;
@@ -69,7 +70,7 @@ async fn look_up(run: &mut ProbeRun, name: &str) -> Result<(Value, Value), Check
 async fn found_by(run: &mut ProbeRun, name: &str) -> CheckResult {
     let (vehicle, listing) = look_up(run, name).await?;
     let holds = vehicle.get(name) == listing.get(name);
-    kept(holds, format!("the vehicle has the {name} {:?}", vehicle.get(name)))
+    pass_if(holds, format!("the vehicle has the {name} {:?}", vehicle.get(name)))
 }
 
 /// Returns the details of a vehicle by the first identifier that vehicles have.
@@ -80,11 +81,11 @@ async fn any(run: &mut ProbeRun) -> Result<(Value, Value), CheckVerdict> {
         Some(name) => match look_up(run, name).await {
             // A failing request is reported by another check, and counts once.
             Err(CheckVerdict::Fail(why)) => {
-                unseen(format!("there is no vehicle to look at: {why}"))
+                not_looked_at(format!("there is no vehicle to look at: {why}"))
             }
             other => other,
         },
-        None => not_here("no vehicle has a name"),
+        None => not_applicable("no vehicle has a name"),
     }
 }
 
@@ -95,20 +96,20 @@ async fn status(run: &mut ProbeRun) -> CheckResult {
     wrong.unless(super::search::STATUSES.contains(&status), format!("the status is {status:?}"));
     let moment = text(&vehicle, "updated_at").unwrap_or_default();
     wrong.unless(shape::is_moment(moment), format!("updated_at is {moment:?}"));
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn identity(run: &mut ProbeRun) -> CheckResult {
     let (vehicle, _) = any(run).await?;
     let has = |name| vehicle.get(name).is_some();
-    kept(has("vin") || has("stock") || has("vehicle_id"), "the vehicle has none of them")
+    pass_if(has("vin") || has("stock") || has("vehicle_id"), "the vehicle has none of them")
 }
 
 async fn price(run: &mut ProbeRun) -> CheckResult {
     let (vehicle, listing) = any(run).await?;
     match (number(&vehicle, "price"), number(&listing, "price")) {
         (Some(one), Some(other)) if one == other => Ok(CheckVerdict::Pass),
-        (None, None) => not_here("the vehicle has no price"),
+        (None, None) => not_applicable("the vehicle has no price"),
         (one, other) => fail(format!("the price is {one:?} here and {other:?} in the search")),
     }
 }
@@ -124,7 +125,7 @@ async fn refused(
     pointer: &str,
 ) -> CheckResult {
     let answer = run.skill(VEHICLE, members).await?;
-    judge_refusal(run.version, &answer, codes, pointer)
+    check_refusal(run.version, &answer, codes, pointer)
 }
 
 async fn zip(run: &mut ProbeRun) -> CheckResult {
@@ -133,6 +134,6 @@ async fn zip(run: &mut ProbeRun) -> CheckResult {
     let answer = run.skill(VEHICLE, r#"{"vin": "1M8GDM9AXKP042788", "zip": "94105"}"#).await?;
     match run.version {
         Version::V1_0 => answer.refused(&[NOT_FOUND]),
-        Version::V1_1 => judge_refusal(run.version, &answer, &[SCHEMA], "/zip"),
+        Version::V1_1 => check_refusal(run.version, &answer, &[SCHEMA], "/zip"),
     }
 }

@@ -7,15 +7,15 @@ use tradepost_document::json::{Map, Value};
 
 use super::seller::SellerBinding;
 use crate::check::{CheckResult, one_of};
-use crate::exchange::Got;
+use crate::exchange::HttpResponse;
 use crate::reply::{AnswerContent, ProbedAnswer};
 use crate::shape::{items, state, text};
 
 /// Answer to a task.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TaskAnswer {
-    pub(super) got: Got,
-    pub(super) way: SellerBinding,
+    pub(super) response: HttpResponse,
+    pub(super) binding: SellerBinding,
     /// Payload with its envelope; null when there is none.
     pub(super) payload: Value,
     /// True when it came as structured content, or as a data part.
@@ -30,8 +30,8 @@ pub(super) struct TaskAnswer {
 
 impl TaskAnswer {
     /// Reads the answer to an MCP request: `message` is the JSON-RPC message, from the body or a stream.
-    pub(super) fn of_mcp(got: Got, message: Option<Value>) -> Self {
-        let mut answer = Self { got, way: SellerBinding::Mcp, ..Self::default() };
+    pub(super) fn of_mcp(response: HttpResponse, message: Option<Value>) -> Self {
+        let mut answer = Self { response, binding: SellerBinding::Mcp, ..Self::default() };
         let message = message.unwrap_or_default();
         if let Some(error) = message.get("error").filter(|error| error.is_object()) {
             answer.protocol = Some(error.clone());
@@ -59,8 +59,9 @@ impl TaskAnswer {
 
     /// Reads the answer to an A2A message.
     pub(super) fn of_a2a(reply: ProbedAnswer) -> Self {
-        let mut answer = Self { got: reply.got, way: SellerBinding::A2a, ..Self::default() };
-        match reply.said {
+        let mut answer =
+            Self { response: reply.response, binding: SellerBinding::A2a, ..Self::default() };
+        match reply.content {
             AnswerContent::Result(result) => {
                 let task = result.get("task");
                 answer.is_failed = task.is_some_and(|task| state(task) == "TASK_STATE_FAILED");
@@ -125,7 +126,7 @@ impl TaskAnswer {
     pub(super) fn is_refusal(&self) -> bool {
         self.is_failed
             || self.protocol.is_some()
-            || !(200..300).contains(&self.got.status)
+            || !(200..300).contains(&self.response.status)
             || self.payload.get("adcp_error").is_some_and(|error| !error.is_null())
             || text(&self.payload, "status") == Some("failed")
     }
@@ -137,7 +138,7 @@ impl TaskAnswer {
 
     /// Describes the answer in a few words.
     pub(super) fn describe(&self) -> String {
-        let status = self.got.status;
+        let status = self.response.status;
         let number = self.protocol.as_ref().and_then(|error| error.get("code")?.as_i64());
         match (self.code(), number) {
             (Some(code), _) => format!("HTTP {status} with {}", plain(code, WORD)),

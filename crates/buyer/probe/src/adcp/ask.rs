@@ -7,8 +7,8 @@ use super::answer::TaskAnswer;
 use super::mcp;
 use super::seller::{SeenRefusal, SellerBinding};
 use crate::binding::Binding;
-use crate::check::{CheckVerdict, not_here, unseen_if};
-use crate::run::{HeaderOverride, ProbeRun, RequestOverrides, Who};
+use crate::check::{CheckVerdict, not_applicable, not_looked_at_if};
+use crate::run::{Caller, HeaderOverride, ProbeRun, RequestOverrides};
 
 /// Release that every request names by default.
 pub(super) const PIN: &str = "3.1";
@@ -26,8 +26,8 @@ pub(crate) fn read_card(run: &mut ProbeRun) {
 }
 
 /// Selects the binding of a seller; over A2A also the interface of the card.
-pub(crate) fn choose(run: &mut ProbeRun, way: SellerBinding) {
-    run.seller.way = way;
+pub(crate) fn select_binding(run: &mut ProbeRun, binding: SellerBinding) {
+    run.seller.binding = binding;
     let mut over_json = run.endpoints.iter().filter(|endpoint| endpoint.binding != Binding::Grpc);
     if let Some(endpoint) = over_json.next() {
         run.binding = endpoint.binding;
@@ -41,13 +41,13 @@ impl ProbeRun {
         tool: &str,
         arguments: Value,
     ) -> Result<TaskAnswer, CheckVerdict> {
-        self.tool_as(Who::First, tool, arguments).await
+        self.tool_as(Caller::First, tool, arguments).await
     }
 
     /// Calls a tool as this caller. Adds the release and a context when `arguments` has none.
     pub(super) async fn tool_as(
         &mut self,
-        who: Who<'_>,
+        caller: Caller<'_>,
         tool: &str,
         mut arguments: Value,
     ) -> Result<TaskAnswer, CheckVerdict> {
@@ -55,9 +55,9 @@ impl ProbeRun {
             members.entry("adcp_version").or_insert_with(|| PIN.into());
             members.entry("context").or_insert_with(|| self.context());
         }
-        let answer = match self.seller.way {
-            SellerBinding::Mcp => mcp::call(self, who, tool, arguments).await?,
-            SellerBinding::A2a => self.skill_of_a2a(who, tool, arguments).await?,
+        let answer = match self.seller.binding {
+            SellerBinding::Mcp => mcp::call(self, caller, tool, arguments).await?,
+            SellerBinding::A2a => self.skill_of_a2a(caller, tool, arguments).await?,
         };
         if answer.is_refusal()
             && let Some(exchange) = self.last().cloned()
@@ -78,7 +78,7 @@ impl ProbeRun {
 
     async fn skill_of_a2a(
         &mut self,
-        who: Who<'_>,
+        caller: Caller<'_>,
         skill: &str,
         input: Value,
     ) -> Result<TaskAnswer, CheckVerdict> {
@@ -90,11 +90,11 @@ impl ProbeRun {
         let uris = uris.join(", ");
         let overrides = RequestOverrides {
             extensions: HeaderOverride::Text(&uris),
-            who,
-            expects_401: who != Who::First,
+            caller,
+            expects_401: caller != Caller::First,
             ..RequestOverrides::default()
         };
-        let id = self.fresh_of_one_length("m");
+        let id = self.unique_id_of_fixed_length("m");
         let parts = json!([{"data": {"skill": skill, "input": input}}]);
         let message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts});
         let reply =
@@ -104,7 +104,7 @@ impl ProbeRun {
 
     /// Returns the names of the tools that the seller offers.
     pub(super) async fn tools(&mut self) -> Result<Vec<String>, CheckVerdict> {
-        match self.seller.way {
+        match self.seller.binding {
             SellerBinding::Mcp => mcp::tools(self).await,
             SellerBinding::A2a => {
                 let skills = self.card.iter().flat_map(|card| card.skills.iter());
@@ -126,7 +126,7 @@ impl ProbeRun {
             }
             None => {
                 let names: Vec<_> = wanted.iter().map(|(tool, _)| *tool).collect();
-                not_here(format!("the seller offers none of {}", names.join(", ")))
+                not_applicable(format!("the seller offers none of {}", names.join(", ")))
             }
         }
     }
@@ -135,13 +135,13 @@ impl ProbeRun {
     pub(super) async fn capabilities(&mut self) -> Result<TaskAnswer, CheckVerdict> {
         let answer = self.tool("get_adcp_capabilities", json!({})).await?;
         let holds = answer.is_refusal();
-        unseen_if(holds, format!("get_adcp_capabilities gives {}", answer.describe()))?;
+        not_looked_at_if(holds, format!("get_adcp_capabilities gives {}", answer.describe()))?;
         Ok(answer)
     }
 
     /// Returns the releases that the seller declares, requested once for each binding; empty when it declares none.
     pub(super) async fn releases(&mut self) -> Result<Vec<String>, CheckVerdict> {
-        let key = format!("adcp releases {}", self.seller.way.name());
+        let key = format!("adcp releases {}", self.seller.binding.name());
         if let Some(known) = self.cache.get(&key) {
             let known = known.clone()?;
             return Ok(tradepost_document::json::from_value(known).unwrap_or_default());

@@ -8,9 +8,10 @@ use tradepost_document::json::{Value, json};
 use super::answer::{TaskAnswer, refused};
 use super::ask::PIN;
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail_if, kept, not_here_if, skip_if, unseen,
+    Check, CheckResult, CheckVerdict, checks, fail_if, not_applicable_if, not_looked_at, pass_if,
+    skip_if,
 };
-use crate::run::{ProbeRun, Who};
+use crate::run::{Caller, ProbeRun};
 use crate::shape::{member, set};
 
 /// Tools that require a credential. Capabilities and products may be public.
@@ -25,11 +26,11 @@ const PRIVATE: &[(&str, &str)] = &[
 const NO_TOKEN: &str = "tradepost-probe-not-a-token";
 
 /// Value sent where no credential belongs; it grants nothing.
-const PLANTED: &str = "tradepost-probe-planted-4f7a1c";
+const SECRET: &str = "tradepost-probe-planted-4f7a1c";
 
 const WHY: &str = "A buyer supplies what is missing by itself, and asks a person about what was rejected; it has to know which.";
 const WHY_ARGS: &str = "What stands in the arguments is logged, stored and passed on to models.";
-const MEND_ARGS: &str =
+const FIX_ARGS: &str =
     "look for credential names in the arguments, at any depth, and refuse with CREDENTIAL_IN_ARGS";
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -49,28 +50,32 @@ pub(super) const CHECKS: &[Check] = checks![
     "A caller that names 3.0 gets AUTH_REQUIRED, which 3.0 has", "A buyer of 3.0 does not know AUTH_MISSING.",
     "choose the code by the release that the caller names" => pinned();
     "adcp.credential.ext", Seller, Must, ["A-7"], "AdCP authentication, credential placement",
-    "A credential in ext is refused with CREDENTIAL_IN_ARGS", WHY_ARGS, MEND_ARGS
-        => planted(r#"{"ext": {"api_key": "tradepost-probe-planted-4f7a1c"}}"#);
+    "A credential in ext is refused with CREDENTIAL_IN_ARGS", WHY_ARGS, FIX_ARGS
+        => credential_refused(r#"{"ext": {"api_key": "tradepost-probe-planted-4f7a1c"}}"#);
     "adcp.credential.context", Seller, Must, ["A-7"], "AdCP authentication, credential placement",
-    "A credential in context, and under a longer name, is refused with CREDENTIAL_IN_ARGS", WHY_ARGS, MEND_ARGS
-        => planted(r#"{"context": {"meta_access_token": "tradepost-probe-planted-4f7a1c"}}"#);
+    "A credential in context, and under a longer name, is refused with CREDENTIAL_IN_ARGS", WHY_ARGS, FIX_ARGS
+        => credential_refused(r#"{"context": {"meta_access_token": "tradepost-probe-planted-4f7a1c"}}"#);
     "adcp.credential.depth", Seller, Must, ["A-7"], "AdCP authentication, credential placement",
-    "A credential deep in the arguments is refused with CREDENTIAL_IN_ARGS", WHY_ARGS, MEND_ARGS
-        => planted(r#"{"ext": {"a": [{"b": {"client_secret": "tradepost-probe-planted-4f7a1c"}}]}}"#);
+    "A credential deep in the arguments is refused with CREDENTIAL_IN_ARGS", WHY_ARGS, FIX_ARGS
+        => credential_refused(r#"{"ext": {"a": [{"b": {"client_secret": "tradepost-probe-planted-4f7a1c"}}]}}"#);
     "adcp.credential.terminal", Seller, Must, ["A-7", "A-9"], "AdCP errors, CREDENTIAL_IN_ARGS",
     "CREDENTIAL_IN_ARGS is terminal", "A buyer that repeats it spreads the credential further.",
-    "set its recovery to terminal" => planted_recovery();
+    "set its recovery to terminal" => credential_refusal_is_terminal();
     "adcp.credential.echo", Seller, Must, ["A-10"], "AdCP errors, CREDENTIAL_IN_ARGS",
     "The value of such a credential is in no answer", "An answer is logged by the buyer too.",
-    "leave context and every other echo out of this refusal" => echo();
+    "leave context and every other echo out of this refusal" => secret_not_echoed();
 ];
 
-async fn ask(run: &mut ProbeRun, who: Who<'_>, release: &str) -> Result<TaskAnswer, CheckVerdict> {
+async fn ask(
+    run: &mut ProbeRun,
+    caller: Caller<'_>,
+    release: &str,
+) -> Result<TaskAnswer, CheckVerdict> {
     let holds = run.options.token.is_none();
     skip_if(holds, "needs a credential to compare with; give one with --token")?;
     let (tool, mut arguments) = run.first_of(PRIVATE).await?;
     set(&mut arguments, "/adcp_version", release.into());
-    run.tool_as(who, tool, arguments).await
+    run.tool_as(caller, tool, arguments).await
 }
 
 /// Returns the expected codes of a refusal, by the release of the seller.
@@ -80,13 +85,13 @@ async fn expected(run: &mut ProbeRun, modern: AdcpCode) -> Result<Vec<AdcpCode>,
 
 async fn missing(run: &mut ProbeRun) -> CheckResult {
     let codes = expected(run, AdcpCode::AuthMissing).await?;
-    let answer = ask(run, Who::Nobody, PIN).await?;
+    let answer = ask(run, Caller::Anonymous, PIN).await?;
     refused(&answer, &codes)
 }
 
 async fn invalid(run: &mut ProbeRun) -> CheckResult {
     let codes = expected(run, AdcpCode::AuthInvalid).await?;
-    let answer = ask(run, Who::Token(NO_TOKEN), PIN).await?;
+    let answer = ask(run, Caller::Token(NO_TOKEN), PIN).await?;
     refused(&answer, &codes)
 }
 
@@ -95,52 +100,55 @@ fn terminal(answer: &TaskAnswer, code: AdcpCode) -> CheckResult {
     match answer.error() {
         Some(error) if member(error, "code") == code.name() => {
             let recovery = member(error, "recovery");
-            kept(recovery == Recovery::Terminal.name(), format!("its recovery is {recovery:?}"))
+            pass_if(recovery == Recovery::Terminal.name(), format!("its recovery is {recovery:?}"))
         }
-        Some(_) | None => unseen(format!("there is no {code}")),
+        Some(_) | None => not_looked_at(format!("there is no {code}")),
     }
 }
 
 async fn invalid_recovery(run: &mut ProbeRun) -> CheckResult {
-    let answer = ask(run, Who::Token(NO_TOKEN), PIN).await?;
+    let answer = ask(run, Caller::Token(NO_TOKEN), PIN).await?;
     terminal(&answer, AdcpCode::AuthInvalid)
 }
 
 async fn challenge(run: &mut ProbeRun) -> CheckResult {
-    let answer = ask(run, Who::Nobody, PIN).await?;
-    not_here_if(answer.got.status != 401, "the seller does not answer 401")?;
-    kept(answer.got.header("www-authenticate").is_some(), "there is no WWW-Authenticate")
+    let answer = ask(run, Caller::Anonymous, PIN).await?;
+    not_applicable_if(answer.response.status != 401, "the seller does not answer 401")?;
+    pass_if(answer.response.header("www-authenticate").is_some(), "there is no WWW-Authenticate")
 }
 
 async fn pinned(run: &mut ProbeRun) -> CheckResult {
     let holds = !run.releases().await?.iter().any(|release| release == "3.0");
-    not_here_if(holds, "the seller does not say that it speaks 3.0")?;
-    let answer = ask(run, Who::Nobody, "3.0").await?;
+    not_applicable_if(holds, "the seller does not say that it speaks 3.0")?;
+    let answer = ask(run, Caller::Anonymous, "3.0").await?;
     // A seller that refuses before it reads the request cannot know the release.
-    not_here_if(answer.got.status == 401, "the seller refuses before it reads the request")?;
+    not_applicable_if(
+        answer.response.status == 401,
+        "the seller refuses before it reads the request",
+    )?;
     refused(&answer, &[AdcpCode::AuthRequired])
 }
 
-async fn plant(run: &mut ProbeRun, arguments: &str) -> Result<TaskAnswer, CheckVerdict> {
+async fn send_credential(run: &mut ProbeRun, arguments: &str) -> Result<TaskAnswer, CheckVerdict> {
     let arguments: Value = tradepost_document::json::from_str(arguments).unwrap_or_default();
     run.tool("get_adcp_capabilities", arguments).await
 }
 
-async fn planted(run: &mut ProbeRun, arguments: &str) -> CheckResult {
-    let answer = plant(run, arguments).await?;
+async fn credential_refused(run: &mut ProbeRun, arguments: &str) -> CheckResult {
+    let answer = send_credential(run, arguments).await?;
     refused(&answer, &[AdcpCode::CredentialInArgs])
 }
 
-async fn planted_recovery(run: &mut ProbeRun) -> CheckResult {
-    let answer = plant(run, &json!({"ext": {"api_key": PLANTED}}).to_string()).await?;
+async fn credential_refusal_is_terminal(run: &mut ProbeRun) -> CheckResult {
+    let answer = send_credential(run, &json!({"ext": {"api_key": SECRET}}).to_string()).await?;
     terminal(&answer, AdcpCode::CredentialInArgs)
 }
 
-async fn echo(run: &mut ProbeRun) -> CheckResult {
+async fn secret_not_echoed(run: &mut ProbeRun) -> CheckResult {
     for place in ["ext", "context"] {
-        let answer = plant(run, &json!({place: {"api_key": PLANTED}}).to_string()).await?;
-        let header = answer.got.headers.iter().any(|(_, value)| value.contains(PLANTED));
-        let holds = header || answer.got.text().contains(PLANTED);
+        let answer = send_credential(run, &json!({place: {"api_key": SECRET}}).to_string()).await?;
+        let header = answer.response.headers.iter().any(|(_, value)| value.contains(SECRET));
+        let holds = header || answer.response.text().contains(SECRET);
         fail_if(holds, format!("the answer repeats the credential of {place}"))?;
     }
     Ok(CheckVerdict::Pass)

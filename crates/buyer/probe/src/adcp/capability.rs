@@ -5,8 +5,8 @@ use tradepost_document::json::{Value, json};
 
 use super::answer::{TaskAnswer, refused};
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail, judge, kept, not_here_if, unseen, unseen_if,
-    warn,
+    Check, CheckResult, CheckVerdict, checks, fail, not_applicable_if, not_looked_at,
+    not_looked_at_if, pass_if, verdict_of, warn,
 };
 use crate::run::ProbeRun;
 use crate::shape::{ShapeProblems, items, text};
@@ -64,7 +64,7 @@ pub(super) const CHECKS: &[Check] = checks![
 
 async fn answered(run: &mut ProbeRun) -> CheckResult {
     let answer = run.tool("get_adcp_capabilities", json!({})).await?;
-    kept(answer.is_success(), format!("expected capabilities, and got {}", answer.describe()))
+    pass_if(answer.is_success(), format!("expected capabilities, and got {}", answer.describe()))
 }
 
 async fn versions(run: &mut ProbeRun) -> CheckResult {
@@ -78,7 +78,7 @@ async fn versions(run: &mut ProbeRun) -> CheckResult {
     };
     let mut wrong = ShapeProblems::default();
     releases(listed, "supported_versions", &mut wrong);
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 /// Returns true for `VERSION.RELEASE`, with or without a pre-release tag: `3.1`, `3.2-beta`.
@@ -121,7 +121,7 @@ async fn idempotency(run: &mut ProbeRun) -> CheckResult {
 async fn status(run: &mut ProbeRun) -> CheckResult {
     let answer = run.capabilities().await?;
     let body = answer.payload;
-    kept(
+    pass_if(
         matches!(text(&body, "status"), Some(status) if !status.is_empty()),
         "the answer of get_adcp_capabilities has no status",
     )
@@ -129,7 +129,7 @@ async fn status(run: &mut ProbeRun) -> CheckResult {
 
 async fn structured(run: &mut ProbeRun) -> CheckResult {
     let answer = run.capabilities().await?;
-    kept(answer.is_structured, "the answer is text alone")
+    pass_if(answer.is_structured, "the answer is text alone")
 }
 
 async fn flat(run: &mut ProbeRun) -> CheckResult {
@@ -153,7 +153,10 @@ fn sample() -> Value {
 
 async fn context_of_result(run: &mut ProbeRun) -> CheckResult {
     let answer = run.tool("get_adcp_capabilities", json!({"context": sample()})).await?;
-    unseen_if(answer.is_refusal(), format!("get_adcp_capabilities gives {}", answer.describe()))?;
+    not_looked_at_if(
+        answer.is_refusal(),
+        format!("get_adcp_capabilities gives {}", answer.describe()),
+    )?;
     echoes(&answer, &sample())
 }
 
@@ -170,7 +173,7 @@ async fn context_of_error(run: &mut ProbeRun) -> CheckResult {
     let answer = refuse(run, Some(sample())).await?;
     if answer.is_success() {
         // The missing refusal is reported by `adcp.version.unsupported`.
-        return unseen("nothing was refused");
+        return not_looked_at("nothing was refused");
     }
     echoes(&answer, &sample())
 }
@@ -183,18 +186,18 @@ async fn unsupported(run: &mut ProbeRun) -> CheckResult {
 async fn unsupported_details(run: &mut ProbeRun) -> CheckResult {
     let answer = refuse(run, None).await?;
     let holds = refused(&answer, &[AdcpCode::VersionUnsupported]).is_err();
-    unseen_if(holds, "there is no VERSION_UNSUPPORTED")?;
+    not_looked_at_if(holds, "there is no VERSION_UNSUPPORTED")?;
     let details =
         answer.error().and_then(|error| error.get("details")).cloned().unwrap_or_default();
     let mut wrong = ShapeProblems::default();
     let listed = details.get("supported_versions").unwrap_or(&Value::Null);
     releases(listed, "details.supported_versions", &mut wrong);
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn minor(run: &mut ProbeRun) -> CheckResult {
     let holds = !run.releases().await?.iter().any(|release| release.starts_with("3."));
-    not_here_if(holds, "the seller does not say that it speaks AdCP 3")?;
+    not_applicable_if(holds, "the seller does not say that it speaks AdCP 3")?;
     let answer = run.tool("get_adcp_capabilities", json!({"adcp_version": "3.99"})).await?;
-    kept(answer.is_success(), format!("adcp_version 3.99 gives {}", answer.describe()))
+    pass_if(answer.is_success(), format!("adcp_version 3.99 gives {}", answer.describe()))
 }

@@ -84,7 +84,7 @@ pub(super) fn each(
         .iter()
         .map(|seen| (seen.exchange.clone(), shape::wrong(|wrong| look(seen, wrong))));
     let found = found.collect();
-    run.judge_refused(found)
+    run.check_refusals(found)
 }
 
 /// Checks every error object; `place` names it.
@@ -104,7 +104,7 @@ pub(super) fn each_error(
 async fn object(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let Some(error) = seen.answer.error() else {
-            wrong.say(format!("{} gives {}", seen.tool, seen.answer.describe()));
+            wrong.add(format!("{} gives {}", seen.tool, seen.answer.describe()));
             return;
         };
         wrong.text(error, "code", "an error");
@@ -116,7 +116,7 @@ async fn object(run: &mut ProbeRun) -> CheckResult {
 fn has_payload(answer: &TaskAnswer) -> bool {
     answer.protocol.is_none()
         && answer.payload.is_object()
-        && (200..300).contains(&answer.got.status)
+        && (200..300).contains(&answer.response.status)
 }
 
 async fn layers(run: &mut ProbeRun) -> CheckResult {
@@ -163,7 +163,7 @@ async fn marker(run: &mut ProbeRun) -> CheckResult {
         if !has_payload(answer) || answer.payload.get("adcp_error").is_none() {
             return;
         }
-        let how = match answer.way {
+        let how = match answer.binding {
             SellerBinding::Mcp => "without isError",
             SellerBinding::A2a => "in a task that did not fail",
         };
@@ -175,7 +175,9 @@ async fn marker(run: &mut ProbeRun) -> CheckResult {
 }
 
 fn is_structured_mcp(answer: &TaskAnswer) -> bool {
-    answer.way == SellerBinding::Mcp && answer.is_structured && answer.envelope_error().is_some()
+    answer.binding == SellerBinding::Mcp
+        && answer.is_structured
+        && answer.envelope_error().is_some()
 }
 
 async fn text_layer(run: &mut ProbeRun) -> CheckResult {
@@ -203,7 +205,7 @@ async fn pre_dispatch(run: &mut ProbeRun) -> CheckResult {
         let number = protocol.get("code").and_then(Value::as_i64);
         let name = seen.answer.code().unwrap_or_default();
         let row = AdcpCode::from_name(name).and_then(|code| code.jsonrpc());
-        if let Some(expected) = row.filter(|_| seen.answer.way == SellerBinding::Mcp) {
+        if let Some(expected) = row.filter(|_| seen.answer.binding == SellerBinding::Mcp) {
             let holds = number == Some(expected.into());
             wrong.unless(holds, format!("{name} came with {number:?}, not {expected}"));
         }
@@ -238,7 +240,7 @@ async fn code(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, _, wrong| {
         let Some(given) = error.get("code") else { return };
         let Some(code) = given.as_str() else {
-            wrong.say(format!("the code {given} is no text"));
+            wrong.add(format!("the code {given} is no text"));
             return;
         };
         wrong.unless(code.chars().count() <= MAX_CODE, format!("{code} is too long"));
@@ -259,7 +261,7 @@ async fn published(run: &mut ProbeRun) -> CheckResult {
 async fn recovery(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         match error.get("recovery") {
-            None => wrong.say(format!("{place} has no recovery")),
+            None => wrong.add(format!("{place} has no recovery")),
             Some(given) => {
                 let known = given.as_str().and_then(Recovery::from_name).is_some();
                 wrong.unless(known, format!("{place} has the recovery {given}"));
@@ -340,7 +342,7 @@ async fn leaks(run: &mut ProbeRun) -> CheckResult {
         for text in texts.chain(shown.iter().map(String::as_str)) {
             let more = SIGNS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, what)| *what);
             if let Some(what) = leak::sign(text).or(more) {
-                wrong.say(format!("{} shows {what}", seen.tool));
+                wrong.add(format!("{} shows {what}", seen.tool));
             }
         }
     })

@@ -7,7 +7,8 @@ use tradepost_document::json::{Value, json};
 
 use super::answer::{TaskAnswer, refused};
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, fail_if, judge, not_here_if, skip, unseen,
+    Check, CheckResult, CheckVerdict, checks, fail_if, not_applicable_if, not_looked_at, skip,
+    verdict_of,
 };
 use crate::run::ProbeRun;
 use crate::shape::ShapeProblems;
@@ -72,13 +73,16 @@ async fn first(run: &mut ProbeRun) -> Result<(String, TaskAnswer), CheckVerdict>
     let (tool, _) = run.first_of(&[("sync_accounts", "{}")]).await?;
     let declared =
         run.capabilities().await?.payload.pointer("/adcp/idempotency/supported").cloned();
-    not_here_if(declared != Some(Value::Bool(true)), "the seller does not declare idempotency")?;
-    let key = run.fresh("tradepost-probe");
+    not_applicable_if(
+        declared != Some(Value::Bool(true)),
+        "the seller does not declare idempotency",
+    )?;
+    let key = run.unique_id("tradepost-probe");
     let answer = run.tool(tool, account(&key, "tradepost-probe.example")).await?;
     if answer.is_success() {
         return Ok((key, answer));
     }
-    unseen(format!("sync_accounts gives {}", answer.describe()))
+    not_looked_at(format!("sync_accounts gives {}", answer.describe()))
 }
 
 async fn replay(run: &mut ProbeRun) -> CheckResult {
@@ -90,7 +94,7 @@ async fn replay(run: &mut ProbeRun) -> CheckResult {
     wrong.unless(marked, "the second answer is not marked as replayed");
     let same = once.payload.get("accounts") == again.payload.get("accounts");
     wrong.unless(same, "the second answer has other accounts");
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn conflict(run: &mut ProbeRun) -> CheckResult {

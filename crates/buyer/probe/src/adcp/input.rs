@@ -5,7 +5,9 @@ use tradepost_adcp::error::{AdcpCode, path};
 use tradepost_document::json::{Value, json};
 
 use super::answer::{TaskAnswer, refused};
-use crate::check::{Check, CheckResult, CheckVerdict, checks, fail, judge, kept, unseen, warn};
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, fail, not_looked_at, pass_if, verdict_of, warn,
+};
 use crate::run::ProbeRun;
 use crate::shape::{ShapeProblems, items, member, text};
 
@@ -48,17 +50,17 @@ const SEVERAL: &[(&str, &str)] = &[
 ];
 
 const WHY: &str = "A buyer agent mends its request by what the refusal says, and by nothing else.";
-const MEND: &str = "validate the arguments by the published schema before anything else";
+const FIX: &str = "validate the arguments by the published schema before anything else";
 
 pub(super) const CHECKS: &[Check] = checks![
     "adcp.input.type", Seller, Must, ["F-3", "O-5"], "AdCP errors, validation",
-    "A member of the wrong kind is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, MEND => malformed(TYPE);
+    "A member of the wrong kind is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, FIX => malformed(TYPE);
     "adcp.input.word", Seller, Must, ["F-3"], "AdCP errors, validation",
-    "A word that the schema does not list is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, MEND => malformed(WORD);
+    "A word that the schema does not list is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, FIX => malformed(WORD);
     "adcp.input.bound", Seller, Must, ["F-3"], "AdCP errors, validation",
-    "What is beyond the schema's bounds is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, MEND => malformed(BOUND);
+    "What is beyond the schema's bounds is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, FIX => malformed(BOUND);
     "adcp.input.required", Seller, Must, ["F-3"], "AdCP errors, validation",
-    "A request without what is required is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, MEND => malformed(REQUIRED);
+    "A request without what is required is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, FIX => malformed(REQUIRED);
     "adcp.input.field", Seller, Should, ["L-2", "O-4"], "AdCP errors, field",
     "The refusal of a malformed request names the field", WHY,
     "fill in field, by the first of issues" => field();
@@ -93,13 +95,13 @@ async fn field(run: &mut ProbeRun) -> CheckResult {
     match answer.error() {
         Some(error) if !member(error, "field").is_empty() => Ok(CheckVerdict::Pass),
         Some(_) => fail("the error has no field"),
-        None => unseen("there is no error object"),
+        None => not_looked_at("there is no error object"),
     }
 }
 
 async fn issues(run: &mut ProbeRun) -> CheckResult {
     let (arguments, answer) = send(run, SEVERAL).await?;
-    let Some(error) = answer.error() else { return unseen("there is no error object") };
+    let Some(error) = answer.error() else { return not_looked_at("there is no error object") };
     let listed: Vec<_> =
         items(error, "issues").filter_map(|issue| text(issue, "pointer")).collect();
     if listed.is_empty() {
@@ -111,7 +113,7 @@ async fn issues(run: &mut ProbeRun) -> CheckResult {
         let found = listed.iter().any(|place| path(place).starts_with(&path(&pointer)));
         wrong.unless(found, format!("issues do not name {name}"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn unknown_tool(run: &mut ProbeRun) -> CheckResult {
@@ -120,5 +122,5 @@ async fn unknown_tool(run: &mut ProbeRun) -> CheckResult {
     if answer.error().is_none() {
         run.seller.seen.retain(|seen| seen.tool != "tradepost_probe_no_such_tool");
     }
-    kept(answer.is_refusal(), "it is answered as if it existed")
+    pass_if(answer.is_refusal(), "it is answered as if it existed")
 }

@@ -7,9 +7,10 @@ use tradepost_document::json::{Value, json};
 
 use super::answer::TaskAnswer;
 use crate::check::{
-    Check, CheckResult, CheckVerdict, checks, judge, kept, not_here, not_here_if, unseen, unseen_if,
+    Check, CheckResult, CheckVerdict, checks, not_applicable, not_applicable_if, not_looked_at,
+    not_looked_at_if, pass_if, verdict_of,
 };
-use crate::run::{ProbeRun, Who};
+use crate::run::{Caller, ProbeRun};
 use crate::shape::{ShapeProblems, items, member, text};
 
 /// Request for an object by its id.
@@ -167,7 +168,7 @@ impl IdLookup {
             return Ok(None);
         }
         let own = run.tool(tool, json!({})).await?.payload;
-        let other = run.tool_as(Who::Second, tool, json!({})).await?.payload;
+        let other = run.tool_as(Caller::Second, tool, json!({})).await?.payload;
         let has_more = other.pointer("/pagination/has_more").and_then(Value::as_bool);
         // The second caller's list may continue on a page that was not read.
         if has_more == Some(true) {
@@ -190,7 +191,7 @@ async fn asked(
         let answer = run.tool(lookup.tool, lookup.arguments(&id)).await?;
         all.push((lookup, id, answer));
     }
-    not_here_if(all.is_empty(), "the seller offers no tool that looks something up")?;
+    not_applicable_if(all.is_empty(), "the seller offers no tool that looks something up")?;
     Ok(all)
 }
 
@@ -207,7 +208,7 @@ async fn each(
             look(lookup, &id, error, &mut wrong);
         }
     }
-    if count == 0 { unseen("nothing was refused") } else { judge(&wrong.0) }
+    if count == 0 { not_looked_at("nothing was refused") } else { verdict_of(&wrong.0) }
 }
 
 fn is_reference(error: &Value) -> bool {
@@ -224,7 +225,7 @@ async fn coded(run: &mut ProbeRun, wanted: fn(AdcpCode) -> bool) -> CheckResult 
             format!("{} gives {}, not {}", lookup.tool, answer.describe(), lookup.code),
         );
     }
-    if count == 0 { not_here("the seller offers no such tool") } else { judge(&wrong.0) }
+    if count == 0 { not_applicable("the seller offers no such tool") } else { verdict_of(&wrong.0) }
 }
 
 async fn dedicated(run: &mut ProbeRun) -> CheckResult {
@@ -263,7 +264,7 @@ async fn generic(run: &mut ProbeRun) -> CheckResult {
         if is_reference(error)
             && let Some(word) = word
         {
-            wrong.say(format!("the message of {} says {word:?}", lookup.tool));
+            wrong.add(format!("the message of {} says {word:?}", lookup.tool));
         }
     })
     .await
@@ -290,6 +291,6 @@ async fn list(run: &mut ProbeRun) -> CheckResult {
         let fine = field.is_empty() || field == list || is_reference(error);
         wrong.unless(fine, format!("the field of {} is {field}, not {list}", lookup.tool));
     }
-    unseen_if(count == 0, "no list of ids was refused")?;
-    kept(wrong.0.is_empty(), wrong.0.join("; "))
+    not_looked_at_if(count == 0, "no list of ids was refused")?;
+    pass_if(wrong.0.is_empty(), wrong.0.join("; "))
 }

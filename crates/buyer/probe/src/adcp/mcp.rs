@@ -10,11 +10,11 @@ use super::answer::TaskAnswer;
 use super::lookup;
 use super::seller::{ProbeSession, SellerBinding};
 use crate::check::{
-    Check, CheckProfile, CheckResult, CheckVerdict, checks, fail, fail_if, judge, kept, needed,
-    not_here, skip_if, unseen,
+    Check, CheckProfile, CheckResult, CheckVerdict, checks, fail, fail_if, not_applicable,
+    not_looked_at, or_fail, pass_if, skip_if, verdict_of,
 };
-use crate::exchange::Got;
-use crate::run::{OutgoingRequest, ProbeRun, RequestOverrides, Who};
+use crate::exchange::HttpResponse;
+use crate::run::{Caller, OutgoingRequest, ProbeRun, RequestOverrides};
 use crate::shape::{ShapeProblems, items, text};
 
 /// Client name that is sent to servers.
@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Searches for MCP at the address and at its `/mcp`, and records the endpoint.
-pub(crate) async fn find(run: &mut ProbeRun, address: &str) {
+pub(crate) async fn find_endpoint(run: &mut ProbeRun, address: &str) {
     // Derived from the card's address, which is the given one with its scheme completed and checked.
     let card = run.card_url.clone();
     let mut given = card.clone();
@@ -66,12 +66,12 @@ pub(crate) async fn find(run: &mut ProbeRun, address: &str) {
     }
     for url in candidates {
         run.seller.mcp = Some(url);
-        match open(run, Who::First).await {
+        match open(run, Caller::First).await {
             Ok(OpenedSession::Open(_)) => {
                 if is_seller(run).await {
                     return;
                 }
-                run.seller.stranger = run.seller.mcp.take();
+                run.seller.unrelated_mcp = run.seller.mcp.take();
                 run.seller.sessions.clear();
                 run.cache.remove("adcp initialize");
                 run.cache.remove("adcp discover");
@@ -99,12 +99,12 @@ async fn is_seller(run: &mut ProbeRun) -> bool {
     }
 }
 
-fn key(who: Who<'_>) -> String {
-    match who {
-        Who::First => "first".to_owned(),
-        Who::Second => "second".to_owned(),
-        Who::Nobody => "nobody".to_owned(),
-        Who::Token(token) => format!("token {token}"),
+fn key(caller: Caller<'_>) -> String {
+    match caller {
+        Caller::First => "first".to_owned(),
+        Caller::Second => "second".to_owned(),
+        Caller::Anonymous => "nobody".to_owned(),
+        Caller::Token(token) => format!("token {token}"),
     }
 }
 
@@ -113,13 +113,13 @@ enum OpenedSession {
     /// The session.
     Open(ProbeSession),
     /// The answer that refused it.
-    Refused(Got),
+    Refused(HttpResponse),
 }
 
 /// Returns the session of a caller, opened at the first call, or the answer that refused it. For a server without a
 /// handshake, discovery is used instead.
-async fn open(run: &mut ProbeRun, who: Who<'_>) -> Result<OpenedSession, CheckVerdict> {
-    let key = key(who);
+async fn open(run: &mut ProbeRun, caller: Caller<'_>) -> Result<OpenedSession, CheckVerdict> {
+    let key = key(caller);
     if let Some((_, session)) = run.seller.sessions.iter().find(|(known, _)| *known == key) {
         return Ok(OpenedSession::Open(session.clone()));
     }
@@ -130,43 +130,46 @@ async fn open(run: &mut ProbeRun, who: Who<'_>) -> Result<OpenedSession, CheckVe
         run.seller.sessions.push((key, ProbeSession::Stateless));
         return Ok(OpenedSession::Open(ProbeSession::Stateless));
     }
-    let opened = post(run, who, None, INITIALIZE, CLIENT.handshake()).await;
+    let opened = post(run, caller, None, INITIALIZE, CLIENT.handshake()).await;
     if run.rehearses {
         let version = Version::NEWEST_WITH_HANDSHAKE.name().to_owned();
         let session = ProbeSession::Handshake { id: None, version };
         run.seller.sessions.push((key, session.clone()));
         return Ok(OpenedSession::Open(session));
     }
-    let (got, message) = opened?;
+    let (response, message) = opened?;
     let result = message.as_ref().and_then(|message| message.get("result"));
     let Some(result) = result.filter(|result| result.get("protocolVersion").is_some()) else {
         let refuses = message.is_some_and(|message| message.get("error").is_some());
-        if refuses && !matches!(got.status, 401 | 403 | 429) && discover(run, who).await? {
+        if refuses && !matches!(response.status, 401 | 403 | 429) && discover(run, caller).await? {
             run.seller.sessions.push((key, ProbeSession::Stateless));
             return Ok(OpenedSession::Open(ProbeSession::Stateless));
         }
-        return Ok(OpenedSession::Refused(got));
+        return Ok(OpenedSession::Refused(response));
     };
-    if who == Who::First {
+    if caller == Caller::First {
         run.cache.insert("adcp initialize".to_owned(), Ok(result.clone()));
     }
     let version = text(result, "protocolVersion").unwrap_or_default().to_owned();
-    let session =
-        ProbeSession::Handshake { id: got.header("mcp-session-id").map(str::to_owned), version };
+    let session = ProbeSession::Handshake {
+        id: response.header("mcp-session-id").map(str::to_owned),
+        version,
+    };
     let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    post_message(run, who, headers(&session), &note).await?;
+    post_message(run, caller, headers(&session), &note).await?;
     run.seller.sessions.push((key, session.clone()));
     Ok(OpenedSession::Open(session))
 }
 
 /// Asks a server that may have no handshake, and returns true when it supports the newest version.
-async fn discover(run: &mut ProbeRun, who: Who<'_>) -> Result<bool, CheckVerdict> {
-    let (_, message) = post(run, who, Some(&ProbeSession::Stateless), DISCOVER, Map::new()).await?;
+async fn discover(run: &mut ProbeRun, caller: Caller<'_>) -> Result<bool, CheckVerdict> {
+    let (_, message) =
+        post(run, caller, Some(&ProbeSession::Stateless), DISCOVER, Map::new()).await?;
     let result = message.and_then(|message| message.get("result").cloned()).unwrap_or_default();
     let named = result.get("supportedVersions").and_then(Value::as_array);
     let newest = Version::NEWEST.name();
     let speaks_it = named.is_some_and(|named| named.iter().any(|version| version == newest));
-    if speaks_it && who == Who::First {
+    if speaks_it && caller == Caller::First {
         run.cache.insert("adcp discover".to_owned(), Ok(result));
     }
     Ok(speaks_it)
@@ -187,13 +190,13 @@ fn headers(session: &ProbeSession) -> Vec<(&'static str, String)> {
 /// Posts a request, and returns the answer with its JSON-RPC message, from the body or a stream.
 async fn post(
     run: &mut ProbeRun,
-    who: Who<'_>,
+    caller: Caller<'_>,
     session: Option<&ProbeSession>,
     method: &str,
     params: Map,
-) -> Result<(Got, Option<Value>), CheckVerdict> {
+) -> Result<(HttpResponse, Option<Value>), CheckVerdict> {
     // Constant length, so that answers do not differ because of the id.
-    let id = run.fresh_of_one_length("q");
+    let id = run.unique_id_of_fixed_length("q");
     let (headers, params) = match session {
         Some(ProbeSession::Stateless) => {
             let request = CLIENT.request(Version::NEWEST, method, params);
@@ -203,39 +206,42 @@ async fn post(
         None => (Vec::new(), params),
     };
     let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-    let got = post_message(run, who, headers, &body).await?;
-    let message = if got.media_type() == "text/event-stream" {
-        let events = got.events();
+    let response = post_message(run, caller, headers, &body).await?;
+    let message = if response.media_type() == "text/event-stream" {
+        let events = response.events();
         let read =
             events.iter().filter_map(|data| tradepost_document::json::from_str::<Value>(data).ok());
         read.into_iter().find(|message| text(message, "id") == Some(&id))
     } else {
-        got.json()
+        response.json()
     };
-    Ok((got, message))
+    Ok((response, message))
 }
 
 /// Posts a message.
 async fn post_message(
     run: &mut ProbeRun,
-    who: Who<'_>,
+    caller: Caller<'_>,
     more: Vec<(&'static str, String)>,
     message: &Value,
-) -> Result<Got, CheckVerdict> {
+) -> Result<HttpResponse, CheckVerdict> {
     let url: Url = match &run.seller.mcp {
         Some(url) => url.clone(),
-        None => return not_here("the seller does not speak MCP"),
+        None => return not_applicable("the seller does not speak MCP"),
     };
     let mut headers = vec![
         ("accept", "application/json, text/event-stream".to_owned()),
         ("content-type", "application/json".to_owned()),
     ];
     headers.extend(more);
-    if let Some(token) = run.token(who) {
+    if let Some(token) = run.token(caller) {
         headers.push(("authorization", format!("Bearer {token}")));
     }
-    let overrides =
-        RequestOverrides { who, expects_401: who != Who::First, ..RequestOverrides::default() };
+    let overrides = RequestOverrides {
+        caller,
+        expects_401: caller != Caller::First,
+        ..RequestOverrides::default()
+    };
     let body = message.to_string().into_bytes();
     run.send(OutgoingRequest { method: Method::POST, url, headers, body, call: None }, overrides)
         .await
@@ -244,50 +250,50 @@ async fn post_message(
 /// Sends a request in the session of a caller.
 async fn request(
     run: &mut ProbeRun,
-    who: Who<'_>,
+    caller: Caller<'_>,
     method: &str,
     params: Value,
 ) -> Result<TaskAnswer, CheckVerdict> {
     let params = params.as_object().cloned().unwrap_or_default();
-    let session = match open(run, who).await? {
+    let session = match open(run, caller).await? {
         OpenedSession::Open(session) => session,
-        OpenedSession::Refused(got) => {
-            let message = got.json();
-            let answer = TaskAnswer::of_mcp(got, message);
-            fail_if(who == Who::First, format!("initialize gives {}", answer.describe()))?;
+        OpenedSession::Refused(response) => {
+            let message = response.json();
+            let answer = TaskAnswer::of_mcp(response, message);
+            fail_if(caller == Caller::First, format!("initialize gives {}", answer.describe()))?;
             return Ok(answer);
         }
     };
-    let (got, message) = post(run, who, Some(&session), method, params).await?;
-    Ok(TaskAnswer::of_mcp(got, message))
+    let (response, message) = post(run, caller, Some(&session), method, params).await?;
+    Ok(TaskAnswer::of_mcp(response, message))
 }
 
 /// Calls a tool.
 pub(super) async fn call(
     run: &mut ProbeRun,
-    who: Who<'_>,
+    caller: Caller<'_>,
     tool: &str,
     arguments: Value,
 ) -> Result<TaskAnswer, CheckVerdict> {
-    request(run, who, "tools/call", json!({"name": tool, "arguments": arguments})).await
+    request(run, caller, "tools/call", json!({"name": tool, "arguments": arguments})).await
 }
 
 /// Returns the result of `tools/list` for a caller, with all pages in one list.
-async fn list(run: &mut ProbeRun, who: Who<'_>) -> Result<Value, CheckVerdict> {
+async fn list(run: &mut ProbeRun, caller: Caller<'_>) -> Result<Value, CheckVerdict> {
     const PAGES: usize = 20;
     let mut tools = Vec::new();
     let mut params = json!({});
     for _ in 0..PAGES {
-        let answer = request(run, who, "tools/list", params).await?;
-        let result = answer.got.json().and_then(|body| body.get("result").cloned());
+        let answer = request(run, caller, "tools/list", params).await?;
+        let result = answer.response.json().and_then(|body| body.get("result").cloned());
         let of_stream = || {
-            let events = answer.got.events();
+            let events = answer.response.events();
             let mut read =
                 events.iter().filter_map(|data| tradepost_document::json::from_str(data).ok());
             read.find_map(|event: Value| event.get("result").cloned())
         };
         let result =
-            needed(result.or_else(of_stream), format!("tools/list gives {}", answer.describe()))?;
+            or_fail(result.or_else(of_stream), format!("tools/list gives {}", answer.describe()))?;
         tools.extend(items(&result, "tools").cloned());
         match text(&result, "nextCursor") {
             Some(cursor) => params = json!({"cursor": cursor}),
@@ -302,7 +308,7 @@ async fn known(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
     if let Some(known) = run.cache.get("adcp tools") {
         return known.clone();
     }
-    let mut tools = list(run, Who::First).await;
+    let mut tools = list(run, Caller::First).await;
     if run.rehearses {
         // A dry run assumes all tools.
         tools = Ok(AdcpTool::NAMES.iter().map(|name| json!({"name": name})).collect());
@@ -316,7 +322,9 @@ pub(super) async fn tools(run: &mut ProbeRun) -> Result<Vec<String>, CheckVerdic
     let tools = match known(run).await {
         Ok(tools) => tools,
         // A missing list is reported by a single check.
-        Err(CheckVerdict::Fail(why)) => return unseen(format!("there is no list of tools: {why}")),
+        Err(CheckVerdict::Fail(why)) => {
+            return not_looked_at(format!("there is no list of tools: {why}"));
+        }
         Err(other) => return Err(other),
     };
     let tools = tools.as_array().into_iter().flatten();
@@ -325,16 +333,16 @@ pub(super) async fn tools(run: &mut ProbeRun) -> Result<Vec<String>, CheckVerdic
 
 async fn served(run: &mut ProbeRun) -> CheckResult {
     fail_if(
-        run.seller.ways().is_empty() && run.seller.stranger.is_some(),
+        run.seller.bindings().is_empty() && run.seller.unrelated_mcp.is_some(),
         "the MCP server at the address lists none of AdCP's tools, and no card names AdCP",
     )?;
-    kept(!run.seller.ways().is_empty(), "neither answers MCP nor has a card that names AdCP")
+    pass_if(!run.seller.bindings().is_empty(), "neither answers MCP nor has a card that names AdCP")
 }
 
 async fn initialize(run: &mut ProbeRun) -> CheckResult {
-    let answer = open(run, Who::First).await?;
-    if let OpenedSession::Refused(got) = answer {
-        return fail(format!("initialize gives HTTP {} and no result of MCP", got.status));
+    let answer = open(run, Caller::First).await?;
+    if let OpenedSession::Refused(response) = answer {
+        return fail(format!("initialize gives HTTP {} and no result of MCP", response.status));
     }
     let mut wrong = ShapeProblems::default();
     let (result, server) = match run.cache.get("adcp discover").cloned() {
@@ -355,7 +363,7 @@ async fn initialize(run: &mut ProbeRun) -> CheckResult {
     wrong.text(&server.unwrap_or_default(), "name", "the server's information");
     let has_tools = result.pointer("/capabilities/tools").is_some_and(Value::is_object);
     wrong.unless(has_tools, "the capabilities have no tools");
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn listed(run: &mut ProbeRun) -> CheckResult {
@@ -372,23 +380,23 @@ async fn listed(run: &mut ProbeRun) -> CheckResult {
         let kind = tool.pointer("/inputSchema/type").and_then(Value::as_str);
         wrong.unless(kind == Some("object"), format!("{name} has no object schema"));
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 async fn identical(run: &mut ProbeRun) -> CheckResult {
     let holds = run.options.token_b.is_none();
     skip_if(holds, "needs two callers; give their tokens with --token and --token-b")?;
-    let (first, second) = match run.seller.way {
+    let (first, second) = match run.seller.binding {
         SellerBinding::Mcp => {
             let first = known(run).await?;
-            (first, list(run, Who::Second).await?)
+            (first, list(run, Caller::Second).await?)
         }
         SellerBinding::A2a => {
             let skills = |card: Value| card.get("skills").cloned().unwrap_or_default();
             let mut cards = Vec::new();
-            for who in [Who::First, Who::Second] {
+            for caller in [Caller::First, Caller::Second] {
                 let overrides =
-                    RequestOverrides { who, expects_401: true, ..RequestOverrides::default() };
+                    RequestOverrides { caller, expects_401: true, ..RequestOverrides::default() };
                 let headers = run.headers(&overrides, false);
                 let out = OutgoingRequest {
                     method: Method::GET,
@@ -397,8 +405,8 @@ async fn identical(run: &mut ProbeRun) -> CheckResult {
                     body: vec![],
                     call: None,
                 };
-                let got = run.send(out, overrides).await?;
-                cards.push(skills(got.json().unwrap_or_default()).to_string());
+                let response = run.send(out, overrides).await?;
+                cards.push(skills(response.json().unwrap_or_default()).to_string());
             }
             let mut cards = cards.into_iter().map(Value::String);
             (cards.next().unwrap_or_default(), cards.next().unwrap_or_default())
@@ -406,5 +414,5 @@ async fn identical(run: &mut ProbeRun) -> CheckResult {
     };
     let first = first.to_string();
     let second = second.to_string();
-    kept(first == second, "the two callers get different lists")
+    pass_if(first == second, "the two callers get different lists")
 }

@@ -35,14 +35,14 @@ pub(crate) struct ProbedSeller {
     /// URI of the AdCP extension, when the card has it.
     pub(crate) extension: Option<String>,
     /// Binding that is being probed.
-    pub(crate) way: SellerBinding,
+    pub(crate) binding: SellerBinding,
     pub(super) sessions: Vec<(String, ProbeSession)>,
     pub(super) seen: Vec<SeenRefusal>,
     pub(super) pairs: Vec<(SellerBinding, Paired)>,
     /// Answers that contain one of our credentials.
     pub(crate) echoes: Vec<RecordedExchange>,
     /// MCP server at the address that has none of AdCP's tools.
-    pub(crate) stranger: Option<Url>,
+    pub(crate) unrelated_mcp: Option<Url>,
 }
 
 /// Session of a caller with an MCP server.
@@ -70,7 +70,7 @@ pub(super) struct SeenRefusal {
 
 impl ProbedSeller {
     /// Returns the bindings that the seller offers.
-    pub(crate) fn ways(&self) -> Vec<SellerBinding> {
+    pub(crate) fn bindings(&self) -> Vec<SellerBinding> {
         let mcp = self.mcp.is_some().then_some(SellerBinding::Mcp);
         let a2a = self.extension.is_some().then_some(SellerBinding::A2a);
         mcp.into_iter().chain(a2a).collect()
@@ -78,7 +78,7 @@ impl ProbedSeller {
 
     /// Returns the measurements for the report.
     pub(crate) fn measured(&self) -> Vec<Measured> {
-        self.pairs.iter().map(|(way, paired)| paired.measured(way.name())).collect()
+        self.pairs.iter().map(|(binding, paired)| paired.measured(binding.name())).collect()
     }
 
     /// Returns the codes of the contract that neither the official harness asserts nor this run received.

@@ -14,8 +14,8 @@ use super::lookup::{IdLookup, LOOKUPS};
 use super::pair::{Difference, Paired};
 use super::seller::SellerBinding;
 use super::statistics::{Compared, compare};
-use crate::check::{Check, CheckResult, CheckVerdict, checks, judge, not_here, warn};
-use crate::run::{ProbeRun, Who};
+use crate::check::{Check, CheckResult, CheckVerdict, checks, not_applicable, verdict_of, warn};
+use crate::run::{Caller, ProbeRun};
 use crate::shape::ShapeProblems;
 
 /// Number of pairs for each lookup.
@@ -55,15 +55,15 @@ const VOLATILE_MEMBERS: &[&str] = &[
 ];
 
 const WHY: &str = "Whoever can tell the two apart can find out whose ids exist.";
-const MEND: &str = "look up by id, then decide about access, and make one answer for both";
+const FIX: &str = "look up by id, then decide about access, and make one answer for both";
 
 pub(super) const CHECKS: &[Check] = checks![
     "adcp.uniform.error", Seller, Must, ["U-1"], "AdCP errors, uniform response",
-    "Code, message, field and details are the same to the byte", WHY, MEND => differing(|pair| &pair.error);
+    "Code, message, field and details are the same to the byte", WHY, FIX => differing(|pair| &pair.error);
     "adcp.uniform.body", Seller, Must, ["U-1"], "AdCP errors, uniform response",
-    "The whole answers are the same to the byte, apart from ids and moments", WHY, MEND => differing(|pair| &pair.body);
+    "The whole answers are the same to the byte, apart from ids and moments", WHY, FIX => differing(|pair| &pair.body);
     "adcp.uniform.status", Seller, Must, ["U-5"], "AdCP errors, uniform response",
-    "HTTP status, and isError or the task's state, are the same", WHY, MEND => differing(|pair| &pair.status);
+    "HTTP status, and isError or the task's state, are the same", WHY, FIX => differing(|pair| &pair.status);
     "adcp.uniform.headers", Seller, Must, ["U-6"], "AdCP errors, uniform response",
     "The headers are the same, apart from dates and request ids", WHY,
     "send the same cache and rate limit headers, whatever was looked for" => differing(|pair| &pair.headers);
@@ -108,21 +108,21 @@ fn without(text: &str, id: &str) -> String {
 }
 
 /// Removes ids and times from a value, also within texts that are JSON.
-fn steady(value: &Value, id: &str) -> Value {
+fn without_volatile(value: &Value, id: &str) -> Value {
     match value {
         Value::Object(members) => Value::Object(
             members
                 .iter()
                 .map(|(name, member)| {
                     let volatile = VOLATILE_MEMBERS.contains(&name.as_str());
-                    let member = if volatile { Value::Null } else { steady(member, id) };
+                    let member = if volatile { Value::Null } else { without_volatile(member, id) };
                     (name.clone(), member)
                 })
                 .collect(),
         ),
-        Value::Array(items) => items.iter().map(|item| steady(item, id)).collect(),
+        Value::Array(items) => items.iter().map(|item| without_volatile(item, id)).collect(),
         Value::String(text) => match tradepost_document::json::from_str::<Value>(text) {
-            Ok(inner) if inner.is_object() => steady(&inner, id),
+            Ok(inner) if inner.is_object() => without_volatile(&inner, id),
             Ok(_) | Err(_) => Value::String(without(text, id)),
         },
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
@@ -131,17 +131,21 @@ fn steady(value: &Value, id: &str) -> Value {
 
 fn body(answer: &TaskAnswer, id: &str) -> String {
     let event = || {
-        answer.got.events().last().and_then(|data| tradepost_document::json::from_str(data).ok())
+        answer
+            .response
+            .events()
+            .last()
+            .and_then(|data| tradepost_document::json::from_str(data).ok())
     };
-    match answer.got.json().or_else(event) {
-        Some(body) => steady(&body, id).to_string(),
-        None => without(&answer.got.text(), id),
+    match answer.response.json().or_else(event) {
+        Some(body) => without_volatile(&body, id).to_string(),
+        None => without(&answer.response.text(), id),
     }
 }
 
 fn headers(answer: &TaskAnswer) -> Vec<(String, String)> {
     let mut headers: Vec<_> = answer
-        .got
+        .response
         .headers
         .iter()
         .map(|(name, value)| {
@@ -171,7 +175,7 @@ fn difference(
 ) -> Difference {
     let differs = |is: bool, what: &str| is.then(|| format!("{tool}: {what}"));
     let status =
-        |answer: &TaskAnswer| (answer.got.status, answer.is_failed, answer.protocol.is_some());
+        |answer: &TaskAnswer| (answer.response.status, answer.is_failed, answer.protocol.is_some());
     let one = headers(first);
     let other = headers(second);
     let odd =
@@ -185,8 +189,8 @@ fn difference(
             body(first, first_id) != body(second, second_id),
             &format!(
                 "the bodies of {} and {} bytes differ",
-                first.got.body.len(),
-                second.got.body.len()
+                first.response.body.len(),
+                second.response.body.len()
             ),
         ),
         status: differs(
@@ -202,7 +206,7 @@ fn difference(
 async fn measure(run: &mut ProbeRun, lookup: &'static IdLookup) -> Result<Paired, CheckVerdict> {
     let two = run.options.token.is_some() && run.options.token_b.is_some();
     let foreign = if two { lookup.foreign_id(run).await? } else { None };
-    let who = if foreign.is_some() { Who::Second } else { Who::First };
+    let caller = if foreign.is_some() { Caller::Second } else { Caller::First };
     let mut differences = Vec::new();
     let mut known_took = Vec::new();
     let mut unknown_took = Vec::new();
@@ -217,7 +221,7 @@ async fn measure(run: &mut ProbeRun, lookup: &'static IdLookup) -> Result<Paired
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         for side in order {
             let id = if side == 0 { &known } else { &unknown };
-            let answer = run.tool_as(who, lookup.tool, lookup.arguments(id)).await?;
+            let answer = run.tool_as(caller, lookup.tool, lookup.arguments(id)).await?;
             let took: &mut Vec<Duration> =
                 if side == 0 { &mut known_took } else { &mut unknown_took };
             took.push(run.took);
@@ -241,7 +245,7 @@ async fn measure(run: &mut ProbeRun, lookup: &'static IdLookup) -> Result<Paired
 
 /// Measures every lookup that the seller offers, once for each binding.
 async fn all(run: &mut ProbeRun) -> Result<(), CheckVerdict> {
-    let key = format!("adcp pairs {}", run.seller.way.name());
+    let key = format!("adcp pairs {}", run.seller.binding.name());
     if let Some(known) = run.cache.get(&key) {
         return known.clone().map(|_| ());
     }
@@ -252,27 +256,27 @@ async fn all(run: &mut ProbeRun) -> Result<(), CheckVerdict> {
 
 async fn measure_all(run: &mut ProbeRun) -> Result<(), CheckVerdict> {
     let offered = run.tools().await?;
-    let way = run.seller.way;
+    let binding = run.seller.binding;
     for lookup in LOOKUPS.iter().filter(|lookup| offered.iter().any(|name| name == lookup.tool)) {
         match measure(run, lookup).await {
-            Ok(paired) => run.seller.pairs.push((way, paired)),
+            Ok(paired) => run.seller.pairs.push((binding, paired)),
             Err(CheckVerdict::NotApplicable(_)) => {}
             Err(other) => return Err(other),
         }
     }
-    let any = run.seller.pairs.iter().any(|(known, _)| *known == way);
-    if any { Ok(()) } else { not_here("the seller offers no lookup that can be compared") }
+    let any = run.seller.pairs.iter().any(|(known, _)| *known == binding);
+    if any { Ok(()) } else { not_applicable("the seller offers no lookup that can be compared") }
 }
 
-fn measured_pairs(run: &ProbeRun, way: SellerBinding) -> impl Iterator<Item = &Paired> {
-    run.seller.pairs.iter().filter(move |(known, _)| *known == way).map(|(_, paired)| paired)
+fn measured_pairs(run: &ProbeRun, binding: SellerBinding) -> impl Iterator<Item = &Paired> {
+    run.seller.pairs.iter().filter(move |(known, _)| *known == binding).map(|(_, paired)| paired)
 }
 
 async fn differing(run: &mut ProbeRun, what: fn(&Difference) -> &Option<String>) -> CheckResult {
     all(run).await?;
     let mut wrong = ShapeProblems::default();
     let mut cited = Vec::new();
-    for paired in measured_pairs(run, run.seller.way) {
+    for paired in measured_pairs(run, run.seller.binding) {
         if let Some(found) = paired.differences.iter().find(|difference| what(difference).is_some())
         {
             wrong.0.extend(what(found).clone());
@@ -282,13 +286,13 @@ async fn differing(run: &mut ProbeRun, what: fn(&Difference) -> &Option<String>)
     for exchange in cited {
         run.cite(exchange);
     }
-    judge(&wrong.0)
+    verdict_of(&wrong.0)
 }
 
 /// Only warns, because network latency cannot be excluded.
 async fn latency(run: &mut ProbeRun) -> CheckResult {
     all(run).await?;
-    let slow: Vec<String> = measured_pairs(run, run.seller.way)
+    let slow: Vec<String> = measured_pairs(run, run.seller.binding)
         .filter_map(|paired| {
             let compared = paired.compared.filter(Compared::differs)?;
             let (known, unknown) = compared.medians;
@@ -334,8 +338,8 @@ mod tests {
             let inner = json!({"timestamp": moment, "adcp_error": {"message": message}});
             json!({"id": moment, "result": {"content": [{"text": inner.to_string()}], "of": id}})
         };
-        let first = steady(&answer("mb_1", 1, "none"), "mb_1");
-        assert_eq!(first, steady(&answer("mb_2", 2, "none"), "mb_2"));
-        assert_ne!(first, steady(&answer("mb_2", 2, "no access"), "mb_2"));
+        let first = without_volatile(&answer("mb_1", 1, "none"), "mb_1");
+        assert_eq!(first, without_volatile(&answer("mb_2", 2, "none"), "mb_2"));
+        assert_ne!(first, without_volatile(&answer("mb_2", 2, "no access"), "mb_2"));
     }
 }

@@ -10,20 +10,22 @@ use tradepost_document::http::RetryAfter;
 use tradepost_document::json::Value;
 
 use super::{OutgoingRequest, ProbeRun};
-use crate::exchange::Got;
+use crate::exchange::HttpResponse;
 use crate::grpc;
 use crate::reply::streams;
 
-/// Maximum size of an answer that is read, in bytes, and maximum silence of a stream.
+/// Maximum size of an answer that is read, in bytes.
 const MAX_BODY: usize = 8 * 1024 * 1024;
-const SILENCE: Duration = Duration::from_secs(10);
+/// Maximum time without an event on a stream.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl ProbeRun {
+    /// Sends a request and reads its answer, or its first `leave_after` events. Fails with a sentence for the report.
     pub(super) async fn transfer(
         &self,
         out: &OutgoingRequest,
         leave_after: Option<usize>,
-    ) -> Result<Got, String> {
+    ) -> Result<HttpResponse, String> {
         let mut request = Request::new(out.method.clone(), out.url.clone());
         let mut headers = HeaderMap::new();
         for (name, value) in &out.headers {
@@ -43,22 +45,22 @@ impl ProbeRun {
             Some(_) => self.transport.open_http2(request).await,
             None => self.transport.open(request).await,
         };
-        let response = opened.map_err(|failure| failure.to_string())?;
-        let status = response.status().as_u16();
-        let headers = listed(response.headers());
-        let mut got = Got { status, headers, ..Got::default() };
-        let number = response.extensions().get().copied();
-        let mut body = std::pin::pin!(reqwest::Body::from(response));
+        let opened_response = opened.map_err(|failure| failure.to_string())?;
+        let status = opened_response.status().as_u16();
+        let headers = listed(opened_response.headers());
+        let mut response = HttpResponse { status, headers, ..HttpResponse::default() };
+        let number = opened_response.extensions().get().copied();
+        let mut body = std::pin::pin!(reqwest::Body::from(opened_response));
         let streams = match call {
             Some(call) => call.operation.is_some_and(streams),
-            None => got.media_type() == "text/event-stream",
+            None => response.media_type() == "text/event-stream",
         };
-        let patience = if streams { SILENCE } else { self.transport.limits().timeout };
+        let timeout = if streams { STREAM_TIMEOUT } else { self.transport.limits().timeout };
         loop {
-            let frame = match tokio::time::timeout(patience, body.frame()).await {
+            let frame = match tokio::time::timeout(timeout, body.frame()).await {
                 Ok(Some(Ok(frame))) => frame,
                 Ok(None) => {
-                    got.ended = true;
+                    response.ended = true;
                     break;
                 }
                 // The part of a stream that arrived can be checked.
@@ -67,26 +69,27 @@ impl ProbeRun {
                 Err(_) => return Err("the answer did not end in time".to_owned()),
             };
             match frame.into_data() {
-                Ok(chunk) => got.body.extend_from_slice(&chunk),
+                Ok(chunk) => response.body.extend_from_slice(&chunk),
                 Err(frame) => {
                     let trailers = frame.into_trailers().ok().filter(|_| call.is_some());
-                    got.trailers = trailers.map(|trailers| listed(&trailers)).unwrap_or_default();
+                    response.trailers =
+                        trailers.map(|trailers| listed(&trailers)).unwrap_or_default();
                 }
             }
-            if got.body.len() > MAX_BODY {
+            if response.body.len() > MAX_BODY {
                 return Err(format!("the answer is larger than {MAX_BODY} bytes"));
             }
-            let seen = || match call {
-                Some(_) => grpc::count(&got.body),
-                None => got.events().len(),
+            let count_events = || match call {
+                Some(_) => grpc::count(&response.body),
+                None => response.events().len(),
             };
-            if leave_after.is_some_and(|events| seen() >= events) {
+            if leave_after.is_some_and(|events| count_events() >= events) {
                 break;
             }
         }
-        self.transport.show_body(number, Some(&got.media_type()), &got.body);
-        got.readable = call.map(|call| grpc::readable(call.operation, &got));
-        Ok(got)
+        self.transport.show_body(number, Some(&response.media_type()), &response.body);
+        response.readable = call.map(|call| grpc::readable(call.operation, &response));
+        Ok(response)
     }
 }
 
@@ -96,22 +99,22 @@ fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
 }
 
 /// Returns the pause that the agent requests when it reports too many requests.
-pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
+pub(super) fn requested_wait(response: &HttpResponse) -> Option<Duration> {
     const DEFAULT: Duration = Duration::from_secs(2);
-    if let Some(end) = grpc::end(got) {
+    if let Some(end) = grpc::end(response) {
         // Without RetryInfo, the status means that the request itself is too large.
         return end.retry_delay().filter(|_| end.status() == Some(RpcStatus::ResourceExhausted));
     }
-    let body = got.json();
+    let body = response.json();
     let data = body.as_ref().and_then(|body| body.pointer("/error/data"));
     let of_tool = body.as_ref().and_then(|body| body.pointer("/result/structuredContent"));
     let of_adcp = data.into_iter().chain(of_tool).find_map(|object| object.get("adcp_error"));
     let code = |error: &Value| error.get("code").and_then(Value::as_str) == Some("RATE_LIMITED");
     let limited = data.is_some_and(code) || of_adcp.is_some_and(code);
-    if got.status != 429 && !limited {
+    if response.status != 429 && !limited {
         return None;
     }
-    let header = RetryAfter::from_headers(|name| got.header(name));
+    let header = RetryAfter::from_headers(|name| response.header(name));
     let details = data.and_then(|data| data.get("details"));
     let in_body = details.and_then(|details| details.get("retry_after_ms")?.as_f64());
     let in_body = in_body.and_then(RetryAfter::from_milliseconds);

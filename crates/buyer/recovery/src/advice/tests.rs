@@ -513,8 +513,8 @@ fn a_lead_without_its_appointment_may_have_been_received() {
         let attempt = FailedAttempt { effect: ResendEffect::Unkeyed, ..FailedAttempt::default() };
         assert_eq!(short(&advise(&attempt, &failure, &PLENTY)), unkeyed, "{code}");
     }
-    let said = advice(&aap(json!({"code": "APPOINTMENT_TIME_UNAVAILABLE"}))).to_string();
-    assert!(said.contains("the lead itself may have been received"), "{said}");
+    let text = advice(&aap(json!({"code": "APPOINTMENT_TIME_UNAVAILABLE"}))).to_string();
+    assert!(text.contains("the lead itself may have been received"), "{text}");
 }
 
 #[test]
@@ -579,8 +579,8 @@ fn small_nets_override_large_ones() {
     let data = |error: Value| json!({"code": -32602, "message": "m", "data": error});
     let adcp = json!({"adcp_error": {"code": "ACCOUNT_SUSPENDED", "recovery": "transient"}});
     assert_eq!(at(403, data(adcp)), "retry");
-    let said = json!({"type": "aap.error", "code": "RATE_LIMITED", "retryable": false});
-    assert_eq!(at(503, data(said)), "ask:NotRetryable");
+    let refusal = json!({"type": "aap.error", "code": "RATE_LIMITED", "retryable": false});
+    assert_eq!(at(503, data(refusal)), "ask:NotRetryable");
     let unknown = json!({"type": "aap.error", "code": "NEW", "retryable": true});
     assert_eq!(at(403, data(unknown)), "retry");
 }
@@ -654,9 +654,9 @@ proptest! {
         let error = json!({"code": code, "retryable": true, "field": details, "suggestion": details,
             "details": {"suggested_billing": details, "supported_versions": [details]}});
         for failure in [adcp(error.clone()), aap(error)] {
-            let said = advice(&failure).to_string();
-            prop_assert!(!said.is_empty() && !said.ends_with('.'));
-            let unsafe_ = said.contains(['\u{202e}', '\u{1b}']);
+            let text = advice(&failure).to_string();
+            prop_assert!(!text.is_empty() && !text.ends_with('.'));
+            let unsafe_ = text.contains(['\u{202e}', '\u{1b}']);
             prop_assert!(!unsafe_);
         }
     }

@@ -8,7 +8,7 @@ use tradepost_probe::junit::{Case, Document, Outcome, Suite};
 use tradepost_probe::markdown::{plain, table};
 
 use super::overview::Overview;
-use super::{SHOWN, SandboxReport, means, what_is_open, what_to_do};
+use super::{SHOWN, SandboxReport, describe_doubt, doubt_advice, means};
 use crate::watch::{FindingKind, FindingLevel};
 
 impl Overview {
@@ -81,9 +81,9 @@ fn suite(report: &SandboxReport) -> Suite {
     let outcome = match report.in_doubt.as_slice() {
         [] => Outcome::Passed,
         doubts => {
-            let open: Vec<_> = doubts.iter().take(SHOWN).map(what_is_open).collect();
+            let open: Vec<_> = doubts.iter().take(SHOWN).map(describe_doubt).collect();
             let message = format!("{} in doubt: {}", doubts.len(), open.join("; "));
-            let text = doubts.first().map(what_to_do);
+            let text = doubts.first().map(doubt_advice);
             Outcome::Skipped { message, text }
         }
     };
@@ -126,8 +126,8 @@ pub(super) fn markdown(overview: &Overview) -> String {
         for doubt in &report.in_doubt {
             rows.push(vec![
                 plain(&report.heading()),
-                plain(&what_is_open(doubt)),
-                plain(&what_to_do(doubt)),
+                plain(&describe_doubt(doubt)),
+                plain(&doubt_advice(doubt)),
             ]);
         }
     }
@@ -160,7 +160,7 @@ pub(super) fn github(overview: &Overview) -> String {
         }
         for doubt in &report.in_doubt {
             let title = format!("in doubt: {}", report.heading());
-            let text = format!("{}\n{}", what_is_open(doubt), what_to_do(doubt));
+            let text = format!("{}\n{}", describe_doubt(doubt), doubt_advice(doubt));
             out.push_str(&annotation(Severity::Notice, &title, &text));
         }
     }

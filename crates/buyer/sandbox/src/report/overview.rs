@@ -55,8 +55,8 @@ impl Overview {
     /// Combines reports. The buyer without a name is left out when named buyers called and it did not.
     #[must_use]
     pub fn new(mut reports: Vec<SandboxReport>) -> Self {
-        let named_ones = reports.iter().any(|report| report.buyer.is_some());
-        reports.retain(|report| !named_ones || report.buyer.is_some() || report.has_news());
+        let has_named_buyers = reports.iter().any(|report| report.buyer.is_some());
+        reports.retain(|report| !has_named_buyers || report.buyer.is_some() || report.has_called());
         Self { reports }
     }
 
@@ -168,7 +168,7 @@ impl Overview {
 
 impl SandboxReport {
     /// Returns true when the buyer has called, or followed a redirect.
-    fn has_news(&self) -> bool {
+    fn has_called(&self) -> bool {
         self.requests > 0 || !self.findings.is_empty()
     }
 

@@ -38,21 +38,25 @@ impl UnknownResult {
 
 impl BuyerIntent {
     /// Returns true when the buyer's last reply leaves the effect in doubt.
-    pub(super) fn is_open(&self) -> bool {
+    pub(super) fn is_in_doubt(&self) -> bool {
         match &self.reply {
             // No answer came, or it could not be understood.
             None | Some(BuyerReply::Nothing) => true,
             Some(BuyerReply::Success) => false,
             // Had the seller executed the request, it would have repeated the receipt.
-            Some(BuyerReply::Refusal { code, retryable: false, .. }) if settles(code) => false,
+            Some(BuyerReply::Refusal { code, retryable: false, .. }) if is_about_request(code) => {
+                false
+            }
             // A server that fails may have executed the request before (RFC 9110 §15.6).
-            Some(BuyerReply::Refusal { code, .. }) => self.was_open || code.starts_with("HTTP 5"),
+            Some(BuyerReply::Refusal { code, .. }) => {
+                self.was_in_doubt || code.starts_with("HTTP 5")
+            }
         }
     }
 }
 
 /// Returns true when a final refusal is about the lead or the task itself, and not about its caller or its key.
-fn settles(code: &str) -> bool {
+fn is_about_request(code: &str) -> bool {
     AapCode::from_name(code).is_some_and(|code| code != AapCode::IdempotencyConflict)
         || TaskCode::from_name(code).is_some_and(|code| code.rule() == RecoveryRule::Class)
 }

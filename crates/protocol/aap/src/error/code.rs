@@ -136,8 +136,8 @@ catalog! {
             };
             let vin = named("vin");
             let stock = named("stock");
-            let gone = RemovedUnit { vin, stock, last_status: "available", since: asked.now };
-            AapRefusal::vehicle_unavailable(&gone, &[])
+            let removed_unit = RemovedUnit { vin, stock, last_status: "available", since: asked.now };
+            AapRefusal::vehicle_unavailable(&removed_unit, &[])
         },
     }
     /// The request has personal data without consent, or the consent does not cover the channel on

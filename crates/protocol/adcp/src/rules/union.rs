@@ -95,13 +95,13 @@ impl<'b> RuleWalk<'b> {
         {
             return Some(text);
         }
-        if weighed.iter().all(|weighed| weighed.weight.alien > 0) {
+        if weighed.iter().all(|weighed| weighed.weight.own_type > 0) {
             return say::kinds(self.book, union);
         }
         if weighed.iter().all(|weighed| weighed.weight.is_lack()) {
             return say::choose(self.book, weighed.iter().map(|weighed| weighed.branch));
         }
-        let crowded = weighed.iter().filter(|weighed| weighed.weight.is_surplus());
-        (crowded.count() > 1).then(|| say::several(self.book, union))
+        let with_surplus = weighed.iter().filter(|weighed| weighed.weight.is_surplus());
+        (with_surplus.count() > 1).then(|| say::several(self.book, union))
     }
 }

@@ -13,7 +13,7 @@ const MAX_KEPT: usize = 200;
 
 /// The purpose of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Aim {
+enum WalkMode {
     /// To find whether there is a problem; the walk ends at the first.
     Probe,
     /// To measure how far a value is from satisfying a branch.
@@ -26,9 +26,9 @@ enum Aim {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Weight {
     /// Problems of the value's own type or constant.
-    pub(super) alien: usize,
+    pub(super) own_type: usize,
     /// Problems of a direct member's constant or `enum`.
-    pub(super) foreign: usize,
+    pub(super) member_constants: usize,
     /// All problems.
     pub(super) all: usize,
     /// Missing members of the value itself.
@@ -65,7 +65,7 @@ const MEMBERS: CountWords =
 /// A walk in progress.
 pub(super) struct RuleWalk<'b> {
     pub(super) book: &'b RuleBook,
-    aim: Aim,
+    mode: WalkMode,
     weight: Weight,
     /// The problems, in the order of the walk.
     pub(super) found: Vec<FoundProblem>,
@@ -78,24 +78,24 @@ pub(super) struct RuleWalk<'b> {
 impl<'b> RuleWalk<'b> {
     /// Returns a walk that lists every problem.
     pub(super) fn new(book: &'b RuleBook, internals: bool) -> Self {
-        Self::with_aim(book, Aim::List, internals)
+        Self::with_mode(book, WalkMode::List, internals)
     }
 
-    fn with_aim(book: &'b RuleBook, aim: Aim, internals: bool) -> Self {
+    fn with_mode(book: &'b RuleBook, mode: WalkMode, internals: bool) -> Self {
         let weight = Weight::default();
-        Self { book, aim, weight, found: Vec::new(), total: 0, internals }
+        Self { book, mode, weight, found: Vec::new(), total: 0, internals }
     }
 
     /// Returns true if `value` satisfies `node`.
     pub(super) fn satisfies(&self, node: &'b Node, value: &Value) -> bool {
-        let mut probe = Self::with_aim(self.book, Aim::Probe, false);
+        let mut probe = Self::with_mode(self.book, WalkMode::Probe, false);
         probe.node(node, value, &RequestPlace::ROOT, &SchemaPath::Nowhere)
     }
 
     /// Measures how far `value` is from satisfying `node`.
     pub(super) fn weigh(&self, node: &'b Node, value: &Value, at: &RequestPlace<'_>) -> Weight {
-        let aim = Aim::Weigh { depth: at.depth };
-        let mut scale = Self::with_aim(self.book, aim, false);
+        let mode = WalkMode::Weigh { depth: at.depth };
+        let mut scale = Self::with_mode(self.book, mode, false);
         scale.node(node, value, at, &SchemaPath::Nowhere);
         scale.weight
     }
@@ -111,7 +111,7 @@ impl<'b> RuleWalk<'b> {
     }
 
     fn is_probe(&self) -> bool {
-        self.aim == Aim::Probe
+        self.mode == WalkMode::Probe
     }
 
     /// Records a problem of the value at a place, or of its member with `member`. Returns `false`.
@@ -124,20 +124,20 @@ impl<'b> RuleWalk<'b> {
         message: impl FnOnce() -> String,
     ) -> bool {
         self.total += 1;
-        match self.aim {
-            Aim::Probe => {}
-            Aim::Weigh { depth } => {
+        match self.mode {
+            WalkMode::Probe => {}
+            WalkMode::Weigh { depth } => {
                 let is_here = at.depth == depth;
                 let is_value = matches!(keyword, "const" | "enum");
                 let weight = &mut self.weight;
                 weight.all += 1;
-                weight.alien += usize::from(is_here && (is_value || keyword == "type"));
-                weight.foreign += usize::from(at.depth == depth + 1 && is_value);
+                weight.own_type += usize::from(is_here && (is_value || keyword == "type"));
+                weight.member_constants += usize::from(at.depth == depth + 1 && is_value);
                 weight.absent += usize::from(is_here && keyword == "required");
                 let is_surplus = matches!(keyword, "additionalProperties" | "not");
                 weight.surplus += usize::from(is_here && is_surplus);
             }
-            Aim::List if !self.is_full() => {
+            WalkMode::List if !self.is_full() => {
                 let found =
                     FoundProblem::new(keyword, member.unwrap_or(at), path, self.internals, message);
                 // Parts and branches repeat rules; report each problem once.
@@ -147,7 +147,7 @@ impl<'b> RuleWalk<'b> {
                     self.found.push(found);
                 }
             }
-            Aim::List => {}
+            WalkMode::List => {}
         }
         false
     }

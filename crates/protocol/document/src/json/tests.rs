@@ -8,8 +8,8 @@ fn problems(text: &str) -> Vec<String> {
     problems.into_iter().map(|p| format!("{}: {}", p.pointer, p.message)).collect()
 }
 
-/// Reads a text in three ways: by serde, within limits, and with every problem.
-fn ways(text: &str) -> [Option<String>; 3] {
+/// Reads a text by serde, within limits, and with every problem, and returns the three results.
+fn read_in_each_way(text: &str) -> [Option<String>; 3] {
     let bounds = ReadLimits { depth: MAX_DEPTH, containers: usize::MAX, reserved: true };
     [
         from_str::<Value>(text).ok().map(|value| value.to_string()),
@@ -36,7 +36,7 @@ const TEXTS: &[&str] = &[
 fn a_document_is_written_as_it_was_read() {
     for text in TEXTS {
         let plain = text.replace("\\u0008", "\\b");
-        assert_eq!(ways(text), [0; 3].map(|_| Some(plain.clone())), "{text}");
+        assert_eq!(read_in_each_way(text), [0; 3].map(|_| Some(plain.clone())), "{text}");
         let value: Value = text.parse().unwrap();
         // Through serde and back, and as part of a typed document.
         assert_eq!(to_value(&value).unwrap(), value);
@@ -111,7 +111,7 @@ fn what_is_no_json_is_refused_at_its_place() {
         "\"\\u+123\"",
     ] {
         assert!(problems(text)[0].starts_with(": is not JSON at line 1"), "{text}");
-        assert_eq!(ways(text), [None, None, None], "{text}");
+        assert_eq!(read_in_each_way(text), [None, None, None], "{text}");
     }
 }
 

@@ -78,8 +78,8 @@ fn a_claim_is_looked_at_in_the_published_order() {
         (ALL, DigestRule::Required, "claims k"),
         (ALL, DigestRule::Forbidden, "unexpected"),
     ] {
-        let said = verdict(components, &usual, policy, json);
-        assert!(said.ends_with(code), "{components} {policy:?}: {said}");
+        let verdict = verdict(components, &usual, policy, json);
+        assert!(verdict.ends_with(code), "{components} {policy:?}: {verdict}");
     }
     let listed = verdict(ALL, &usual, DigestRule::Either, "application/json, text/plain");
     assert_eq!(listed, "request_signature_header_malformed");
@@ -99,9 +99,9 @@ fn a_signature_holds_five_minutes_and_clocks_may_differ() {
         (-300, -60, true),
         (-300, -61, false),
     ] {
-        let said = verdict(ALL, &terms(NOW + created, NOW + expires), DigestRule::Either, "a/b");
+        let verdict = verdict(ALL, &terms(NOW + created, NOW + expires), DigestRule::Either, "a/b");
         let expected = if holds { "claims k" } else { "request_signature_window_invalid" };
-        assert_eq!(said, expected, "{created} {expires}");
+        assert_eq!(verdict, expected, "{created} {expires}");
     }
 }
 

@@ -125,7 +125,7 @@ fn path_of(path: &str) -> String {
 
 /// Resolves `.` and `..` (RFC 3986 §5.2.4). Empty segments stay: `//` is not `/`.
 fn without_dots(path: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
+    let mut resolved: Vec<&str> = Vec::new();
     let Some(inside) = path.strip_prefix('/') else { return path.to_owned() };
     let mut segments = inside.split('/').peekable();
     while let Some(segment) = segments.next() {
@@ -133,17 +133,17 @@ fn without_dots(path: &str) -> String {
         match segment {
             "." | ".." => {
                 if segment == ".." {
-                    kept.pop();
+                    resolved.pop();
                 }
                 // At the end of a path it stands for a directory.
                 if last {
-                    kept.push("");
+                    resolved.push("");
                 }
             }
-            _ => kept.push(segment),
+            _ => resolved.push(segment),
         }
     }
-    format!("/{}", kept.join("/"))
+    format!("/{}", resolved.join("/"))
 }
 
 /// Decodes escapes of unreserved characters, and writes the others in capitals.

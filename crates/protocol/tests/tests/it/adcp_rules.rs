@@ -21,7 +21,7 @@ mod judge;
 mod newer;
 mod sample;
 
-use judge::Judge;
+use judge::PublishedSchemas;
 
 /// The one shape that is looser than published: it is the answer of any tool, which a test
 /// controller is told to give. No request of a buyer has it.
@@ -93,11 +93,12 @@ fn facts(schema: &Value) -> Value {
 
 #[test]
 fn every_shape_is_the_published_one() {
-    let Some(judge) = judge::judge() else { return };
+    let Some(schemas) = judge::published_schemas() else { return };
     let mut proven = 0;
     for name in rules::shapes().filter(|name| *name != LOOSE) {
         let (document, part) = name.split_once('#').map_or((name, None), |(d, p)| (d, Some(p)));
-        let schema = judge.document(document).unwrap_or_else(|| panic!("{name} is not published"));
+        let schema =
+            schemas.document(document).unwrap_or_else(|| panic!("{name} is not published"));
         assert_eq!(schema["$id"], format!("/schemas/{}/{document}.json", rules::VERSION));
         let schema = part.map_or(schema, |part| &schema["$defs"][part]);
         let ours = rules::published(name).unwrap();
@@ -117,9 +118,9 @@ fn the_shape_of_a_tool_is_that_of_its_task() {
 
 #[test]
 fn the_table_of_tasks_agrees_with_manifest_and_schemas() {
-    let Some(judge) = judge::judge() else { return };
+    let Some(schemas) = judge::published_schemas() else { return };
     let Some(newer) = published::json("spec/adcp/3.2/manifest.json") else { return };
-    let manifest = judge.document("manifest").unwrap();
+    let manifest = schemas.document("manifest").unwrap();
     let published = manifest["tools"].as_object().unwrap();
     let of_newer = newer["tools"].as_object().unwrap();
     let known: BTreeSet<_> = AdcpTask::NAMES.iter().map(|name| (*name).to_owned()).collect();
@@ -137,7 +138,7 @@ fn the_table_of_tasks_agrees_with_manifest_and_schemas() {
     }
     for (name, facts) in published {
         let shape = facts["request_schema"].as_str().unwrap().trim_end_matches(".json");
-        let schema = judge.document(shape).unwrap();
+        let schema = schemas.document(shape).unwrap();
         let required = schema["required"].as_array().into_iter().flatten();
         let keyed = required.into_iter().any(|member| member == "idempotency_key");
         let expected = match (keyed, facts["mutating"].as_bool().unwrap()) {
@@ -256,14 +257,15 @@ struct Tally {
 
 #[test]
 fn damaged_requests_get_the_verdict_of_the_published_schemas() {
-    let Some(judge) = judge::judge() else { return };
+    let Some(schemas) = judge::published_schemas() else { return };
     let mut random = sample::Random::new(2026);
     let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
     for tool in requests() {
-        let validator = judge.validator(tool).unwrap_or_else(|| panic!("{tool} is not published"));
-        let names = judge.names();
+        let validator =
+            schemas.validator(tool).unwrap_or_else(|| panic!("{tool} is not published"));
+        let names = schemas.names();
         let tally = tallies.entry(tool).or_default();
-        let seeds = sample::valid(judge, tool, &validator, 16, &mut random);
+        let seeds = sample::valid(schemas, tool, &validator, 16, &mut random);
         assert!(!seeds.is_empty(), "{tool}: {} valid requests", seeds.len());
         for case in 0..400 {
             let mut request = seeds[case % seeds.len()].clone();
@@ -278,7 +280,7 @@ fn damaged_requests_get_the_verdict_of_the_published_schemas() {
                 Ok(()) => tally.valid += 1,
                 Err(issues) => {
                     tally.invalid += 1;
-                    is_sound(judge, &issues, &request);
+                    is_sound(schemas, &issues, &request);
                     is_complete(&validator, &issues, &request);
                 }
             }
@@ -291,7 +293,7 @@ fn damaged_requests_get_the_verdict_of_the_published_schemas() {
 }
 
 /// What holds of every list of issues.
-fn is_sound(judge: &Judge, issues: &Issues, request: &Value) {
+fn is_sound(schemas: &PublishedSchemas, issues: &Issues, request: &Value) {
     assert!(!issues.listed().is_empty() && issues.listed().len() <= MAX_ISSUES);
     assert!(issues.total() >= issues.listed().len());
     for issue in issues.listed() {
@@ -314,7 +316,7 @@ fn is_sound(judge: &Judge, issues: &Issues, request: &Value) {
             continue;
         };
         let name = id.strip_prefix(&format!("/schemas/{}/", rules::VERSION)).unwrap();
-        let Some(schema) = judge.document(name.strip_suffix(".json").unwrap()) else {
+        let Some(schema) = schemas.document(name.strip_suffix(".json").unwrap()) else {
             continue;
         };
         let found = schema.pointer(place.strip_prefix('#').unwrap());

@@ -16,7 +16,7 @@ pub(crate) fn workspace() -> &'static Path {
     here.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).unwrap_or(here)
 }
 
-/// A published file or folder. Without it the test that asks does without, and has said so.
+/// Returns the path of a published file or folder; `None` when it is absent, which is reported once.
 pub(crate) fn published(relative: &str) -> Option<PathBuf> {
     let path = workspace().join(FOLDER).join(relative);
     if path.exists() {
@@ -26,19 +26,19 @@ pub(crate) fn published(relative: &str) -> Option<PathBuf> {
     None
 }
 
-/// Says, once, that this test does without something.
+/// Reports once that this test runs without a published file.
 pub(crate) fn without(what: &str) {
-    static SAID: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+    static REPORTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
     let thread = std::thread::current();
     let line = line(what, thread.name().unwrap_or("a thread of a test"));
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if said.insert(line.clone()) {
+    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if reported.insert(line.clone()) {
         // A line that cannot be written is not counted, so that the test has to fail.
         io::stderr().write_all(line.as_bytes()).unwrap();
     }
 }
 
-/// What `check` looks for. It begins a line, whatever the harness has written before.
+/// Formats the line that `check` counts. It begins with a line break, because the harness may have written before.
 fn line(what: &str, test: &str) -> String {
     format!("\ndone without {what}: {test}\n")
 }

@@ -163,7 +163,7 @@ impl Crate {
     }
 
     /// The file in which a path ends that stands in `from`.
-    fn home(&self, from: &Route, path: &[String], steps: u8) -> Option<Route> {
+    fn definition(&self, from: &Route, path: &[String], steps: u8) -> Option<Route> {
         let mut at = from.clone();
         let mut rest = path;
         while let Some((first, after)) = rest.split_first() {
@@ -184,11 +184,12 @@ impl Crate {
                     }
                     if let Some(route) = file.imported.get(name).filter(|route| *route != path) {
                         let route: Route = route.iter().chain(after).cloned().collect();
-                        return self.home(&at, &route, steps - 1);
+                        return self.definition(&at, &route, steps - 1);
                     }
                     let behind = |glob: &Route| {
                         let route: Route = glob.iter().chain(rest).cloned().collect();
-                        self.home(&at, &route, steps - 1).filter(|home| *home != at)
+                        self.definition(&at, &route, steps - 1)
+                            .filter(|definition| *definition != at)
                     };
                     // A path that begins with a word nobody knows here is of another crate.
                     return file.globs.iter().find_map(behind).or((!is_start).then_some(at));
@@ -203,10 +204,10 @@ impl Crate {
     pub(crate) fn named_by(&self, module: &Route) -> BTreeSet<Route> {
         let file = &self.0[module];
         let routes = file.imported.values().chain(&file.globs).chain(&file.inline);
-        let mut homes: BTreeSet<_> =
-            routes.filter_map(|route| self.home(module, route, 8)).collect();
-        homes.remove(module);
-        homes
+        let mut definitions: BTreeSet<_> =
+            routes.filter_map(|route| self.definition(module, route, 8)).collect();
+        definitions.remove(module);
+        definitions
     }
 
     /// The largest set of files each of which leads to each other.

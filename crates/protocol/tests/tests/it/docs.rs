@@ -40,9 +40,12 @@ fn example(code: AapCode) -> AapRefusal {
         AapCode::VehicleNotFound => AapRefusal::vehicle_not_found(&[("vin", vin)], "demo-motors"),
         AapCode::VehicleUnavailable => {
             let last_status = "pending";
-            let gone =
+            let removed_unit =
                 RemovedUnit { vin: Some(vin), stock: Some(stock), last_status, since: moment };
-            AapRefusal::vehicle_unavailable(&gone, &["v-1042".to_owned(), "v-1077".to_owned()])
+            AapRefusal::vehicle_unavailable(
+                &removed_unit,
+                &["v-1042".to_owned(), "v-1077".to_owned()],
+            )
         }
         AapCode::AppointmentTimeUnavailable => {
             let at = "2026-05-03T18:00:00Z".parse().unwrap();

@@ -67,10 +67,10 @@ fn libraries_cite_nothing_that_only_we_can_look_up() {
         for path in found {
             let text = fs::read_to_string(&path).unwrap();
             let is_source = path.extension().is_some_and(|extension| extension == "rs");
-            let said: Vec<_> =
+            let doc_lines: Vec<_> =
                 if is_source { documentation(&text).collect() } else { text.lines().collect() };
-            lines += said.len();
-            let cited = said.into_iter().find_map(private);
+            lines += doc_lines.len();
+            let cited = doc_lines.into_iter().find_map(private);
             assert_eq!(cited, None, "{}", path.display());
         }
     }

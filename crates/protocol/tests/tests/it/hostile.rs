@@ -14,12 +14,12 @@ use crate::mutate::{apply, mutations};
 use crate::oracle;
 use crate::seeds::{self, Seed};
 
-/// The largest body that the server reads (E-004).
-const LARGEST: usize = 256 * 1024;
+/// Maximum body size that the server reads, in bytes (E-004).
+const MAX_BODY: usize = 256 * 1024;
 
-/// Everything that is done with a body before the dealer's data is asked. Returns the size of the
-/// answer, where it is a refusal.
-fn swallow(body: &[u8]) -> usize {
+/// Processes a body as far as the server does before it reads the dealer's data. Returns the size of the
+/// refusal; 0 for a valid request.
+fn refusal_size(body: &[u8]) -> usize {
     let request = match jsonrpc::read(body) {
         Ok(request) => request,
         Err(reject) => return reject.message.len(),
@@ -32,10 +32,11 @@ fn swallow(body: &[u8]) -> usize {
         a2a::Content::Data(data) => Some(data),
         _ => None,
     });
-    data.map_or(0, swallow_data)
+    data.map_or(0, largest_refusal)
 }
 
-fn swallow_data(data: &Value) -> usize {
+/// Parses data as every skill in every version, and returns the size of the largest refusal.
+fn largest_refusal(data: &Value) -> usize {
     let mut largest = canonical::to_string(data).len().min(1);
     let _ = (aap::has_v1_0_shape(data), aap::identify(data, Skill::ALL).is_ok());
     for version in Version::ALL {
@@ -89,7 +90,7 @@ fn holds<S: Strategy>(cases: u32, strategy: &S, check: impl Fn(S::Value) -> Resu
 #[test]
 fn no_bytes_cause_a_panic() {
     holds(2_000, &prop::collection::vec(any::<u8>(), 0..200), |bytes| {
-        swallow(&bytes);
+        refusal_size(&bytes);
         Ok(())
     });
     // Damaged requests come further than noise.
@@ -101,7 +102,7 @@ fn no_bytes_cause_a_panic() {
             let place = place.index(bytes.len());
             bytes[place] = byte;
         }
-        swallow(&bytes);
+        refusal_size(&bytes);
         Ok(())
     });
 }
@@ -109,9 +110,9 @@ fn no_bytes_cause_a_panic() {
 #[test]
 fn no_json_causes_a_panic() {
     holds(1_000, &json_value(), |value| {
-        swallow_data(&value);
+        largest_refusal(&value);
         let _ = a2a::send_message(Some(&value)).is_ok();
-        swallow(request(&value.to_string()).as_bytes());
+        refusal_size(request(&value.to_string()).as_bytes());
         Ok(())
     });
 }
@@ -126,7 +127,7 @@ fn canonical_text_ignores_order_and_spelling_and_is_its_own() {
             return Err(format!("{text} became {}", canonical::to_string(&again)));
         }
         let mut other = String::new();
-        respell(&value, seed, &mut other);
+        write_differently(&value, seed, &mut other);
         let respelled: Value =
             tradepost_document::json::from_str(&other).map_err(|e| format!("{e}: {other}"))?;
         let respelled = canonical::to_string(&respelled);
@@ -139,7 +140,7 @@ fn canonical_text_ignores_order_and_spelling_and_is_its_own() {
 
 /// Writes the same value differently: members backwards, white space, escapes, and numbers with
 /// a shifted decimal point.
-fn respell(value: &Value, seed: u64, out: &mut String) {
+fn write_differently(value: &Value, seed: u64, out: &mut String) {
     let items = |out: &mut String, parts: Vec<String>, open, close| {
         out.push(open);
         out.push_str(&parts.join(" ,\n"));
@@ -147,7 +148,7 @@ fn respell(value: &Value, seed: u64, out: &mut String) {
     };
     let deeper = |value: &Value| {
         let mut out = String::new();
-        respell(value, seed.rotate_left(3), &mut out);
+        write_differently(value, seed.rotate_left(3), &mut out);
         out
     };
     match value {
@@ -209,7 +210,7 @@ fn accepted_damaged_requests_have_stable_canonical_text() {
         data["submitted_at"] = json!("2026-05-01T11:59:00Z");
         data["idempotency_key"] = json!("another");
         let mut text = String::new();
-        respell(&data, 1, &mut text);
+        write_differently(&data, 1, &mut text);
         let again: Value = tradepost_document::json::from_str(&text).unwrap();
         match aap::parse(skill, version, &again, &terms) {
             Ok(aap::AapRequest::LeadSubmit(again))
@@ -228,7 +229,7 @@ fn hostile_bodies() -> Vec<(&'static str, String)> {
         let mut out = String::new();
         for n in 0.. {
             let item = item(n);
-            if out.len() + item.len() + 1_000 > LARGEST {
+            if out.len() + item.len() + 1_000 > MAX_BODY {
                 break;
             }
             if n > 0 {
@@ -244,7 +245,7 @@ fn hostile_bodies() -> Vec<(&'static str, String)> {
     let long_keys = many(&|n| format!(r#""exterior_colou{n:x}{}":0"#, "r".repeat(60)));
     let items = many(&|n| format!("{n}"));
     let words = many(&|n| format!(r#""{n:x}""#));
-    let nines = "9".repeat(LARGEST - 1_000);
+    let nines = "9".repeat(MAX_BODY - 1_000);
     vec![
         ("unknown filters", search(&format!(r#""filters":{{{keys}}}"#))),
         ("unknown members", search(&keys)),
@@ -256,18 +257,18 @@ fn hostile_bodies() -> Vec<(&'static str, String)> {
         ("one long exponent", search(&format!(r#""filters":{{"year_min":1e{nines}}}"#))),
         (
             "one long address",
-            lead(&format!(r#""customer":{{"email":"{}@a"}}"#, "a.".repeat(LARGEST / 2 - 600))),
+            lead(&format!(r#""customer":{{"email":"{}@a"}}"#, "a.".repeat(MAX_BODY / 2 - 600))),
         ),
         ("one long moment", lead(&format!(r#""submitted_at":"2026-04-30T11:05:00.{nines}Z""#))),
         (
             "one long page",
             lead(&format!(
                 r#""source_agent":{{"name":"a","url":"a:{}"}}"#,
-                "%20".repeat(LARGEST / 3 - 600)
+                "%20".repeat(MAX_BODY / 3 - 600)
             )),
         ),
-        ("one long type", format!(r#"{{"type":"{}request"}}"#, "a.".repeat(LARGEST / 2 - 600))),
-        ("escapes", lead(&format!(r#""message":"{}""#, "\\\"".repeat(LARGEST / 2 - 600)))),
+        ("one long type", format!(r#"{{"type":"{}request"}}"#, "a.".repeat(MAX_BODY / 2 - 600))),
+        ("escapes", lead(&format!(r#""message":"{}""#, "\\\"".repeat(MAX_BODY / 2 - 600)))),
     ]
 }
 
@@ -275,15 +276,15 @@ fn hostile_bodies() -> Vec<(&'static str, String)> {
 fn the_largest_bodies_get_small_answers() {
     for (name, data) in hostile_bodies() {
         let body = request(&data);
-        assert!((LARGEST - 6_000..=LARGEST).contains(&body.len()), "{name}: {}", body.len());
-        let size = swallow(body.as_bytes());
+        assert!((MAX_BODY - 6_000..=MAX_BODY).contains(&body.len()), "{name}: {}", body.len());
+        let size = refusal_size(body.as_bytes());
         assert!(size < 32 * 1024, "{name}: {size} bytes");
     }
     let parts = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{{"message":{{"parts":[{}]}}}}}}"#,
         vec!["{}"; 80_000].join(",")
     );
-    let size = swallow(parts.as_bytes());
+    let size = refusal_size(parts.as_bytes());
     assert!(size < 32 * 1024, "parts: {size}");
 }
 

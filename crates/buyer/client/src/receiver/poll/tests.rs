@@ -64,7 +64,7 @@ use Reply::{No, Nothing, Task};
 /// Watches in virtual time; returns its end, the times of the polls, and the stored deliveries.
 fn run(
     policy: PollPolicy,
-    chance: f64,
+    random: f64,
     pushed: &[(u64, &'static str, u32)],
     replies: Vec<Reply>,
 ) -> (String, Vec<u64>, Vec<String>) {
@@ -73,7 +73,7 @@ fn run(
     let clock = Cell::new(Duration::ZERO);
     let asked = RefCell::new(Vec::new());
     let mut replies = replies.into_iter();
-    let edge = PollClock {
+    let poll_clock = PollClock {
         now: || Timestamp::from_millisecond(clock.get().as_millis() as i64).unwrap(),
         sleep: async |wait: Duration| {
             let from = clock.get();
@@ -86,7 +86,7 @@ fn run(
             }
             clock.set(to);
         },
-        chance: || chance,
+        random: || random,
     };
     let ask = async || {
         asked.borrow_mut().push(clock.get().as_secs());
@@ -96,7 +96,7 @@ fn run(
             Nothing => Err(CallFailure::Unanswered(Unanswered::TimedOut(Duration::from_secs(30)))),
         }
     };
-    let watching = watch("", "t", &inbox, &metrics, policy, edge, ask);
+    let watching = watch("", "t", &inbox, &metrics, policy, poll_clock, ask);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let ended = match runtime.block_on(watching) {
         Ok(PollEnd::Complete) => "complete".to_owned(),

@@ -1,12 +1,12 @@
-//! What is said about typical mistakes, whole.
+//! Complete issue lists of typical mistakes.
 
 use expect_test::{Expect, expect};
 use tradepost_adcp::rules::{self, Internals};
 use tradepost_adcp::tool::AdcpTool;
 use tradepost_document::json::{Value, json};
 
-/// All issues, one line each, and below it where in the schemas it lies.
-fn said(tool: AdcpTool, request: &Value) -> String {
+/// Formats all issues, each followed by its place in the schemas.
+fn issue_lines(tool: AdcpTool, request: &Value) -> String {
     let Err(issues) = rules::check(tool, request, Internals::On) else {
         return "nothing\n".to_owned();
     };
@@ -31,7 +31,7 @@ fn said(tool: AdcpTool, request: &Value) -> String {
 
 #[track_caller]
 fn check(tool: AdcpTool, request: &Value, expected: Expect) {
-    expected.assert_eq(&said(tool, request));
+    expected.assert_eq(&issue_lines(tool, request));
 }
 
 /// A media buy that is right, with changes by JSON Pointer.
@@ -298,8 +298,11 @@ fn constants_decide_by_which_branch_a_union_is_judged() {
 fn only_values_that_a_constant_vouches_for_are_repeated() {
     let selector = json!({"type": "description", "value_type": "a secret"});
     let request = json!({"plans": [{"audience": {"include": [selector]}}]});
-    let said = said(AdcpTool::SyncPlans, &request);
-    assert!(said.contains("type = \"description\"") && !said.contains("secret"), "{said}");
+    let issue_lines = issue_lines(AdcpTool::SyncPlans, &request);
+    assert!(
+        issue_lines.contains("type = \"description\"") && !issue_lines.contains("secret"),
+        "{issue_lines}"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The published schemas of AdCP as a judge.
+//! The published schemas of AdCP, compiled to validators.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -50,16 +50,16 @@ pub(super) const KEYWORDS: &[&str] = &[
     "dependentRequired",
 ];
 
-/// Every published document, by name.
-pub(super) struct Judge {
+/// Published documents by name.
+pub(super) struct PublishedSchemas {
     documents: BTreeMap<String, Value>,
     names: Vec<String>,
 }
 
 /// Reads the documents once; `None` where they are absent.
-pub(super) fn judge() -> Option<&'static Judge> {
-    static JUDGE: OnceLock<Option<Judge>> = OnceLock::new();
-    JUDGE.get_or_init(Judge::read).as_ref()
+pub(super) fn published_schemas() -> Option<&'static PublishedSchemas> {
+    static PUBLISHED: OnceLock<Option<PublishedSchemas>> = OnceLock::new();
+    PUBLISHED.get_or_init(PublishedSchemas::read).as_ref()
 }
 
 /// A validator as strict as we are about formats: C-14 says what an e-mail address is.
@@ -67,7 +67,7 @@ pub(super) fn options() -> ValidationOptions<'static> {
     jsonschema::options().should_validate_formats(true).with_format("email", oracle::email())
 }
 
-impl Judge {
+impl PublishedSchemas {
     fn read() -> Option<Self> {
         let root = published::path("spec/adcp/3.1")?;
         let mut documents = BTreeMap::new();

@@ -69,7 +69,7 @@ fn gather(
 
 #[test]
 fn what_3_2_adds_to_requests_is_refused_or_harmless() {
-    let mut judged = 0;
+    let mut checked = 0;
     for tool in AdcpTool::ALL.iter().copied().filter(|tool| *tool != AdcpTool::ComplyTestController)
     {
         let (Some(older), Some(newer)) =
@@ -89,9 +89,9 @@ fn what_3_2_adds_to_requests_is_refused_or_harmless() {
         ours.retain(|place| newer.contains(*place) && !of_new(place));
         ours.extend(HARMLESS.iter().chain(DONE).filter(|place| added.contains(**place)));
         assert_eq!(ours, expected, "{tool}");
-        judged += expected.len();
+        checked += expected.len();
     }
-    assert!(judged > 100, "{judged}");
+    assert!(checked > 100, "{checked}");
 }
 
 /// The members of a request of a release at any depth that matters, with their published defaults.
@@ -141,7 +141,7 @@ fn descend(
 
 #[test]
 fn defaults_that_3_2_adds_are_those_of_the_table() {
-    let mut judged = 0;
+    let mut checked = 0;
     for tool in AdcpTool::ALL.iter().copied().filter(|tool| *tool != AdcpTool::ComplyTestController)
     {
         let (Some(older), Some(newer)) =
@@ -164,9 +164,9 @@ fn defaults_that_3_2_adds_are_those_of_the_table() {
         let ours: BTreeMap<&str, &Value> =
             ours.iter().map(|(place, value)| (*place, value)).collect();
         assert_eq!(ours, published, "{tool}");
-        judged += ours.len();
+        checked += ours.len();
     }
-    assert!(judged >= 7, "{judged}");
+    assert!(checked >= 7, "{checked}");
 }
 
 /// A request with a value at a place.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use jsonschema::Validator;
 use tradepost_document::json::{Map, Value, json};
 
-use super::judge::{self, Judge};
+use super::judge::{self, PublishedSchemas};
 
 /// A sequence that is the same every time (SplitMix64).
 pub(super) struct Random(u64);
@@ -33,15 +33,15 @@ impl Random {
     }
 }
 
-/// So many valid requests, as far as chance finds them.
+/// Returns up to `count` valid requests, made at random.
 pub(super) fn valid(
-    judge: &Judge,
+    schemas: &PublishedSchemas,
     name: &str,
     validator: &Validator,
     count: usize,
     random: &mut Random,
 ) -> Vec<Value> {
-    let schema = judge.document(name).unwrap();
+    let schema = schemas.document(name).unwrap();
     let published = schema["examples"].as_array().into_iter().flatten();
     let published = published.map(|example| example.get("data").unwrap_or(example));
     let mut found: Vec<Value> =
@@ -50,7 +50,7 @@ pub(super) fn valid(
         if found.len() >= count {
             break;
         }
-        let sampler = Sampler { judge: Some(judge), wealth: round % 5 };
+        let sampler = Sampler { schemas: Some(schemas), richness: round % 5 };
         let mut request = sampler.value(schema, schema, 0, random);
         for _ in 0..6 {
             let foreign = (&request).into();
@@ -66,7 +66,7 @@ pub(super) fn valid(
     found
 }
 
-/// Takes away what is at a place.
+/// Removes the value at a pointer.
 fn remove(document: &mut Value, place: &str) {
     let Some((parent, name)) = place.rsplit_once('/') else { return };
     match document.pointer_mut(parent) {
@@ -83,25 +83,25 @@ fn remove(document: &mut Value, place: &str) {
     }
 }
 
-/// A request by a schema that contains its definitions.
+/// Makes a request by a schema that contains its definitions.
 pub(super) fn of_rules(schema: &Value, random: &mut Random) -> Value {
-    let wealth = random.below(4);
-    Sampler { judge: None, wealth }.value(schema, schema, 0, random)
+    let richness = random.below(4);
+    Sampler { schemas: None, richness }.value(schema, schema, 0, random)
 }
 
 struct Sampler<'s> {
-    /// What has the other documents; nothing, where one schema contains all.
-    judge: Option<&'s Judge>,
-    /// How many members beyond the required ones: one in five minus this.
-    wealth: usize,
+    /// Schemas that have the other documents; `None` when one schema contains all.
+    schemas: Option<&'s PublishedSchemas>,
+    /// Number of optional members that are added, from 0 for none to 4 for most.
+    richness: usize,
 }
 
 impl<'s> Sampler<'s> {
-    /// What a reference leads to, and the document that it is in.
+    /// Returns the document of a reference and its target in it.
     fn referred(&self, document: &'s Value, reference: &str) -> (&'s Value, &'s Value) {
-        match (reference.strip_prefix('#'), self.judge) {
-            (None, Some(judge)) => {
-                let target = judge.referred(document, reference);
+        match (reference.strip_prefix('#'), self.schemas) {
+            (None, Some(schemas)) => {
+                let target = schemas.referred(document, reference);
                 (target, target)
             }
             (pointer, _) => {
@@ -174,7 +174,7 @@ impl<'s> Sampler<'s> {
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let mut out = Map::new();
         for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-            let is_wanted = depth < 7 && random.below(5 + depth) < self.wealth;
+            let is_wanted = depth < 7 && random.below(5 + depth) < self.richness;
             if required.contains(&name.as_str()) || is_wanted {
                 out.insert(name.clone(), self.value(document, member, depth + 1, random));
             }
@@ -220,7 +220,7 @@ impl<'s> Sampler<'s> {
     }
 }
 
-/// Both at once, where both are objects.
+/// Merges two objects; otherwise keeps one of the values.
 fn merged(one: Option<Value>, other: Value) -> Value {
     match (one, other) {
         (Some(Value::Object(mut one)), Value::Object(other)) => {
@@ -240,14 +240,14 @@ fn merged(one: Option<Value>, other: Value) -> Value {
 /// A text or number that satisfies a schema, from the pool.
 fn leaf(schema: &Value, random: &mut Random) -> Value {
     thread_local! {
-        static FITTING: RefCell<HashMap<String, Vec<Value>>> = RefCell::default();
+        static VALUES_BY_SCHEMA: RefCell<HashMap<String, Vec<Value>>> = RefCell::default();
     }
     let mut facts = schema.clone();
     if let Some(facts) = facts.as_object_mut() {
         facts.retain(|name, _| !name.contains("Of") && !name.starts_with('$'));
     }
-    FITTING.with_borrow_mut(|fitting| {
-        let fits = fitting.entry(facts.to_string()).or_insert_with(|| {
+    VALUES_BY_SCHEMA.with_borrow_mut(|values_by_schema| {
+        let fits = values_by_schema.entry(facts.to_string()).or_insert_with(|| {
             let facts = if facts.is_object() { facts.clone() } else { json!({"type": "string"}) };
             let validator = judge::options().build(&(&facts).into()).unwrap();
             pool().into_iter().filter(|value| validator.is_valid(&value.into())).collect()
