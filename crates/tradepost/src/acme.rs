@@ -32,33 +32,33 @@ mod web;
 pub use folder::OrderHistory;
 
 /// Maximum interval between two checks for a due order, also when the clock was changed since.
-const LOOK: Duration = Duration::from_secs(600);
+const MAX_CHECK_INTERVAL: Duration = Duration::from_secs(600);
 
 /// Pause while another process orders.
-const ELSEWHERE: Duration = Duration::from_secs(60);
+const OTHER_PROCESS_PAUSE: Duration = Duration::from_secs(60);
 
 /// Maximum duration of an order.
 const DEADLINE: Duration = Duration::from_secs(15 * 60);
 
 /// Minimum time between two certificates.
-const BETWEEN: SignedDuration = SignedDuration::from_mins(10);
+const MIN_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 
 /// Backoff after failed orders. Authorities limit failures: Let's Encrypt allows five in an hour.
-const REFUSED: Backoff =
+const REFUSED_BACKOFF: Backoff =
     Backoff { first: Duration::from_secs(15 * 60), longest: Duration::from_secs(12 * 3600) };
 
 /// Backoff after failures before an order was made.
-const UNHEARD: Backoff =
+const UNREACHABLE_BACKOFF: Backoff =
     Backoff { first: Duration::from_secs(60), longest: Duration::from_secs(3600) };
 
 /// Maximum delay that is accepted from an authority.
-const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Message of a failed order.
-const NONE: &str = "no certificate could be had";
+const ORDER_FAILED: &str = "no certificate could be had";
 
 /// Number of failures in a row from which on an alert is raised.
-const SEVERAL: u32 = 3;
+const ALERT_AFTER_FAILURES: u32 = 3;
 
 /// Orders and renews the certificate.
 pub struct Orders {
@@ -69,10 +69,10 @@ pub struct Orders {
     /// Random share by which renewals are spread: processes that got certificates at the same time do not
     /// renew at the same time.
     spread: f64,
-    standing: RwLock<OrderHistory>,
-    /// True when `standing` is newer than the file.
+    history: RwLock<OrderHistory>,
+    /// True when `history` is newer than the file.
     is_unwritten: AtomicBool,
-    hurry: Notify,
+    retry_now: Notify,
 }
 
 impl fmt::Debug for Orders {
@@ -89,8 +89,8 @@ pub fn challenges(settings: &Acme) -> Challenges {
 
 /// Reads the history of orders, by any process.
 #[must_use]
-pub fn standing(settings: &Acme) -> OrderHistory {
-    AcmeFolder::new(settings.folder.clone()).standing(&wanted(settings)).unwrap_or_default()
+pub fn history(settings: &Acme) -> OrderHistory {
+    AcmeFolder::new(settings.folder.clone()).history(&wanted(settings)).unwrap_or_default()
 }
 
 /// Checks that the client for the authority can be created.
@@ -111,7 +111,7 @@ impl Orders {
     #[must_use]
     pub fn new(settings: Acme, clock: Clock, edge: ClockAndRandom) -> Self {
         let folder = AcmeFolder::new(settings.folder.clone());
-        let standing = RwLock::new(folder.standing(&wanted(&settings)).unwrap_or_default());
+        let history = RwLock::new(folder.history(&wanted(&settings)).unwrap_or_default());
         let spread = (edge.random)();
         Self {
             settings,
@@ -119,9 +119,9 @@ impl Orders {
             clock,
             edge,
             spread,
-            standing,
+            history,
             is_unwritten: AtomicBool::new(false),
-            hurry: Notify::new(),
+            retry_now: Notify::new(),
         }
     }
 
@@ -131,35 +131,35 @@ impl Orders {
             let pause = self.step(identity).await;
             tokio::select! {
                 () = (self.edge.sleep)(pause) => {}
-                () = self.hurry.notified() => {}
+                () = self.retry_now.notified() => {}
             }
         }
     }
 
     /// Ends the pause after a failed order, because an operator has corrected the cause.
-    pub fn hurry(&self) {
-        let mut standing = self.current();
+    pub fn retry_now(&self) {
+        let mut history = self.current();
         // The authority's own limit still holds.
-        let is_asked = standing.code == Some(AcmeErrorCode::Limited);
-        if standing.next_at.is_some() && standing.failures > 0 && !is_asked {
-            standing.next_at = None;
-            self.keep(standing);
+        let is_asked = history.code == Some(AcmeErrorCode::Limited);
+        if history.next_at.is_some() && history.failures > 0 && !is_asked {
+            history.next_at = None;
+            self.keep(history);
         }
-        self.hurry.notify_one();
+        self.retry_now.notify_one();
     }
 
     /// Returns the problem to report: several failed orders, or a failed order without a valid
     /// certificate. The second value is true when no valid certificate is left.
     #[must_use]
-    pub fn amiss(&self, identity: &ServerIdentity) -> Option<(String, bool)> {
-        let standing = self.standing.read().unwrap_or_else(PoisonError::into_inner).clone();
+    pub fn problem(&self, identity: &ServerIdentity) -> Option<(String, bool)> {
+        let history = self.history.read().unwrap_or_else(PoisonError::into_inner).clone();
         let now = self.clock.now();
         let unserved = identity.expires_at().is_none_or(|end| end <= now);
-        let code = standing.code.filter(|_| standing.failures >= SEVERAL || unserved)?;
-        let next = standing
+        let code = history.code.filter(|_| history.failures >= ALERT_AFTER_FAILURES || unserved)?;
+        let next = history
             .next_at
             .map_or_else(String::new, |at| format!("; the next attempt is on {}", rfc3339(at)));
-        let times = if standing.failures == 1 { "once" } else { "several times in a row" };
+        let times = if history.failures == 1 { "once" } else { "several times in a row" };
         Some((
             format!("ordering a certificate failed {times} ({code}): {}{next}", code.hint()),
             unserved,
@@ -169,52 +169,52 @@ impl Orders {
     /// Returns the number of failed orders in a row.
     #[must_use]
     pub fn failures(&self) -> u32 {
-        self.standing.read().unwrap_or_else(PoisonError::into_inner).failures
+        self.history.read().unwrap_or_else(PoisonError::into_inner).failures
     }
 
     /// Returns the history of orders, including those of other processes.
     fn current(&self) -> OrderHistory {
-        let known = self.standing.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = self.history.read().unwrap_or_else(PoisonError::into_inner).clone();
         // A history that could not be written is only in memory, and a file that cannot be read is ignored.
         if self.is_unwritten.load(Ordering::Relaxed) {
             return known;
         }
-        let Ok(mut standing) = self.folder.standing(&wanted(&self.settings)) else { return known };
+        let Ok(mut history) = self.folder.history(&wanted(&self.settings)) else { return known };
         // A time that was computed before the clock was corrected must not block orders for years.
-        let latest = SignedDuration::try_from(LONGEST_WAIT).ok();
+        let latest = SignedDuration::try_from(MAX_RETRY_AFTER).ok();
         let latest = latest.and_then(|wait| self.clock.now().checked_add(wait).ok());
-        standing.next_at = standing.next_at.filter(|at| latest.is_none_or(|latest| *at <= latest));
-        *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing.clone();
-        standing
+        history.next_at = history.next_at.filter(|at| latest.is_none_or(|latest| *at <= latest));
+        *self.history.write().unwrap_or_else(PoisonError::into_inner) = history.clone();
+        history
     }
 
-    fn keep(&self, standing: OrderHistory) {
-        let kept = self.folder.keep_standing(&standing);
+    fn keep(&self, history: OrderHistory) {
+        let kept = self.folder.store_history(&history);
         self.is_unwritten.store(kept.is_err(), Ordering::Relaxed);
-        if let Err(trouble) = kept {
-            tracing::error!(cause = %trouble, "how an order went could not be written down");
+        if let Err(error) = kept {
+            tracing::error!(cause = %error, "how an order went could not be written down");
         }
-        *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing;
+        *self.history.write().unwrap_or_else(PoisonError::into_inner) = history;
     }
 
     /// Orders a certificate if one is due. Returns the pause until the next check.
     async fn step(&self, identity: &ServerIdentity) -> Duration {
-        let standing = self.current();
+        let history = self.current();
         let now = self.clock.now();
-        let at = self.due(&standing, now).max(standing.next_at.unwrap_or(Timestamp::MIN));
+        let at = self.due(&history, now).max(history.next_at.unwrap_or(Timestamp::MIN));
         if at > now {
             let pause = Duration::try_from(at.duration_since(now)).unwrap_or_default();
-            return pause.min(LOOK);
+            return pause.min(MAX_CHECK_INTERVAL);
         }
         let locked = self.folder.prepare().and_then(|()| self.folder.lock());
         let _lock = match locked {
             Ok(Some(lock)) => lock,
-            Ok(None) => return ELSEWHERE,
-            Err(trouble) => return self.failed(standing, trouble, identity),
+            Ok(None) => return OTHER_PROCESS_PAUSE,
+            Err(error) => return self.failed(history, error, identity),
         };
         // Another process may have ordered before this one had the lock.
-        let standing = self.current();
-        if self.due(&standing, now) > now || standing.next_at.is_some_and(|next| next > now) {
+        let history = self.current();
+        if self.due(&history, now) > now || history.next_at.is_some_and(|next| next > now) {
             return Duration::ZERO;
         }
         let names = self.settings.domains.join(" ");
@@ -232,62 +232,64 @@ impl Orders {
                 tracing::info!(names, expires_at = %end, "a certificate was issued");
                 self.keep(OrderHistory {
                     issued_by: Some(self.settings.directory.clone()),
-                    next_at: now.checked_add(BETWEEN).ok(),
-                    wanted: standing.wanted,
+                    next_at: now.checked_add(MIN_INTERVAL).ok(),
+                    wanted: history.wanted,
                     ..OrderHistory::default()
                 });
                 Duration::ZERO
             }
-            Err(trouble) => self.failed(standing, trouble, identity),
+            Err(error) => self.failed(history, error, identity),
         }
     }
 
     /// Records a failed order. Returns the pause until the next check.
     fn failed(
         &self,
-        standing: OrderHistory,
-        trouble: AcmeError,
+        history: OrderHistory,
+        error: AcmeError,
         identity: &ServerIdentity,
     ) -> Duration {
-        let backoff = match trouble.code {
-            _ if trouble.is_spent => REFUSED,
-            AcmeErrorCode::Folder | AcmeErrorCode::Unreachable | AcmeErrorCode::Slow => UNHEARD,
+        let backoff = match error.code {
+            _ if error.is_spent => REFUSED_BACKOFF,
+            AcmeErrorCode::Folder | AcmeErrorCode::Unreachable | AcmeErrorCode::Slow => {
+                UNREACHABLE_BACKOFF
+            }
             AcmeErrorCode::Limited
             | AcmeErrorCode::Refused
             | AcmeErrorCode::Unproven
-            | AcmeErrorCode::Unusable => REFUSED,
+            | AcmeErrorCode::Unusable => REFUSED_BACKOFF,
         };
-        let pause = backoff.pause(standing.failures);
+        let pause = backoff.pause(history.failures);
         let pause = drawn(pause / 2, pause, (self.edge.random)());
-        let pause = pause.max(trouble.wait.unwrap_or_default().min(LONGEST_WAIT));
+        let pause = pause.max(error.wait.unwrap_or_default().min(MAX_RETRY_AFTER));
         let now = self.clock.now();
         let next_at = SignedDuration::try_from(pause)
             .ok()
             .and_then(|duration| now.checked_add(duration).ok());
-        let code = trouble.code.to_string();
-        let hint = trouble.code.hint();
-        let cause = trouble.to_string();
+        let code = error.code.to_string();
+        let hint = error.code.hint();
+        let cause = error.to_string();
         let next = next_at.map(rfc3339);
         if identity.expires_at().is_none_or(|end| end <= now) {
-            tracing::error!(code, cause, hint, next, "{NONE}; nobody is served");
+            tracing::error!(code, cause, hint, next, "{ORDER_FAILED}; nobody is served");
         } else {
-            tracing::warn!(code, cause, hint, next, "{NONE}; the old one stays");
+            tracing::warn!(code, cause, hint, next, "{ORDER_FAILED}; the old one stays");
         }
         self.keep(OrderHistory {
-            failures: standing.failures.saturating_add(1),
+            failures: history.failures.saturating_add(1),
             next_at,
-            code: Some(trouble.code),
-            says: trouble.says,
-            ..standing
+            code: Some(error.code),
+            says: error.says,
+            ..history
         });
-        pause.min(LOOK)
+        pause.min(MAX_CHECK_INTERVAL)
     }
 
     /// Returns the time of the next order: now, unless there is a certificate for all names, from the
     /// configured authority, with more than a third of its lifetime left.
-    fn due(&self, standing: &OrderHistory, now: Timestamp) -> Timestamp {
+    fn due(&self, history: &OrderHistory, now: Timestamp) -> Timestamp {
         let held = held(&self.settings.file(), &self.settings.domains).ok();
-        let by_it = standing.issued_by.as_deref() == Some(self.settings.directory.as_str());
+        let by_it = history.issued_by.as_deref() == Some(self.settings.directory.as_str());
         let Some((begin, end)) = held.filter(|_| by_it) else { return now };
         let life = Duration::try_from(end.duration_since(begin)).unwrap_or_default();
         // Up to a tenth of the lifetime earlier, at random.
@@ -299,7 +301,7 @@ impl Orders {
     async fn order(&self, identity: &ServerIdentity) -> Result<Timestamp, AcmeError> {
         let web = web::AcmeClient::open(&self.settings)?;
         let pem = order::obtain(&self.settings, &self.folder, &web).await;
-        let pem = pem.map_err(|trouble| AcmeError { wait: web.wait(), ..trouble })?;
+        let pem = pem.map_err(|error| AcmeError { wait: web.wait(), ..error })?;
         let half = self.folder.write_half(CERTIFICATE, pem.as_bytes());
         let half = half.map_err(AcmeError::of_a_spent_order)?;
         let (_, end) = held(&half, &self.settings.domains)

@@ -52,7 +52,7 @@ pub mod upstream;
 /// Maximum time for a receiver of notifications to respond.
 const NOTICE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Sets up a publisher of the configuration, whose answers may take up to `patience`. `origin` is
+/// Sets up a publisher of the configuration, whose answers may take up to `timeout`. `origin` is
 /// where the process listens: the card names it when the configuration has no public address.
 ///
 /// # Errors
@@ -62,7 +62,7 @@ pub fn open(
     store: &Arc<Store>,
     means: &AuthDeps,
     origin: ListenOrigin,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<PublisherAgent, InternalError> {
     let clock = &means.clock;
     let mut profile = config.profile;
@@ -125,7 +125,7 @@ pub fn open(
     };
     let identity = identity(&profile, agents.collect(), web, store, clock.now(), &addresses)?;
     let publisher_store = store::SqlPublisherStore::new(Arc::clone(store), &profile.id);
-    let ground = notices::NotificationDeps {
+    let deps = notices::NotificationDeps {
         publisher_store: Arc::new(publisher_store.clone()),
         notify: publisher_store.notify(),
         sender: HttpSender::new(egress.apart(), NOTICE_TIMEOUT),
@@ -134,7 +134,7 @@ pub fn open(
         shared: Some(Arc::clone(store)),
     };
     let looked_through = Arc::new(publisher_store.clone());
-    let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
+    let notices = notices::Notices::new(&profile.id, Arc::clone(&key), deps);
     let connection = config.ad_server.as_ref().zip(ad_server.clone());
     let orders = connection.map(|(wanted, connected)| {
         Arc::new(ad_server::carrier(wanted, connected, &profile, &publisher_store, clock))
@@ -152,11 +152,11 @@ pub fn open(
         services::Outside::new(&profile.id, config.rates, permits.as_ref(), clock, egress);
     services.upstream = upstream;
     services.orders = ad_server
-        .map(|connected| order_check::OrderChecker::new(&profile.id, connected, clock, patience));
+        .map(|connected| order_check::OrderChecker::new(&profile.id, connected, clock, timeout));
     services.governance = Some(Arc::clone(&governance));
     services.signer = Some(signer);
     services.verifiers = services::Credentials(verifiers);
-    let services = services.answering_within(patience);
+    let services = services.answering_within(timeout);
     let publisher =
         Selling::new(Arc::clone(&profile), Arc::new(publisher_store), Arc::new(services));
     let identify = |hash: &str| {
@@ -181,10 +181,10 @@ pub fn open(
         front,
         card,
         identity,
-        patience,
+        timeout,
         listing: OnceLock::default(),
         exchanges: exchanges::Exchanges::default(),
-        tidied_at: AtomicU64::default(),
+        cleaned_up_at: AtomicU64::default(),
     })
 }
 

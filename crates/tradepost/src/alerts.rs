@@ -30,7 +30,7 @@ pub use message::AlertMessage;
 use watch::{AlertProblem, AlertWatch, WatchResult};
 
 /// Interval at which the facts are gathered.
-const LOOK: Duration = Duration::from_secs(30);
+const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// First pause after a message was not accepted; it doubles up to the usual interval.
 const FIRST_PAUSE: Duration = Duration::from_mins(1);
@@ -51,7 +51,7 @@ struct AlertChannel {
     delivery: DeliveryConfig,
     carrier: Arc<dyn DeliveryCarrier>,
     /// Problems that the destination was told; `None` until they are read.
-    board: Mutex<Option<Board>>,
+    state: Mutex<Option<DestinationState>>,
     /// Holds messages back after one that was not accepted.
     breaker: Mutex<CircuitBreaker>,
 }
@@ -60,14 +60,14 @@ opaque!(AlertSender);
 
 /// State of a destination: the problems that it was told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Board {
+pub struct DestinationState {
     /// Problems that it knows of, by key.
     pub noticed: BTreeMap<String, AlertNotice>,
     /// Time of the last message.
     pub last: Option<Timestamp>,
 }
 
-impl Board {
+impl DestinationState {
     fn from_rows(rows: Vec<AlertNotice>) -> Self {
         // A row without a key holds the time of the last message, which is kept when there are no problems.
         let (marks, noticed): (Vec<_>, Vec<_>) =
@@ -91,26 +91,26 @@ impl Board {
     /// not be counted, because they may still exist.
     fn uncounted(
         &self,
-        mut amiss: Vec<(AlertProblem, Timestamp)>,
+        mut problems: Vec<(AlertProblem, Timestamp)>,
     ) -> Vec<(AlertProblem, Timestamp)> {
         for row in self.noticed.values().filter(|row| AlertProblem::is_of_store(&row.key)) {
             let AlertNotice { key, what, level, since, .. } = row.clone();
-            amiss.push((AlertProblem { key, what, level, lasts: true }, since));
+            problems.push((AlertProblem { key, what, level, lasts: true }, since));
         }
-        amiss
+        problems
     }
 
     /// Returns the message that is due, if any, and the state of the destination once it has accepted it.
     #[must_use]
     pub fn due(
         &self,
-        amiss: &[(AlertProblem, Timestamp)],
+        problems: &[(AlertProblem, Timestamp)],
         settings: &Settings,
         now: Timestamp,
     ) -> Option<(AlertMessage, Self)> {
         let mut message = AlertMessage { at: now, ..AlertMessage::default() };
         let mut noticed = BTreeMap::new();
-        for (problem, since) in amiss {
+        for (problem, since) in problems {
             let before = self.noticed.get(&problem.key);
             let row = AlertNotice {
                 key: problem.key.clone(),
@@ -159,15 +159,15 @@ impl AlertSender {
     ) -> Result<Self, InternalError> {
         let every = Duration::try_from(settings.every).unwrap_or_default();
         let pauses = Backoff { first: FIRST_PAUSE, longest: every };
-        let way = |delivery: &DeliveryConfig| {
+        let open = |delivery: &DeliveryConfig| {
             let carrier = channel::open(delivery, &clock)
                 .map_err(|why| InternalError::new("setting up a destination of alerts", why))?;
-            let board = Mutex::default();
+            let state = Mutex::default();
             let breaker = Mutex::new(CircuitBreaker::new(pauses));
-            Ok(AlertChannel { delivery: delivery.clone(), carrier, board, breaker })
+            Ok(AlertChannel { delivery: delivery.clone(), carrier, state, breaker })
         };
         let destinations =
-            settings.destinations.iter().map(way).collect::<Result<_, InternalError>>()?;
+            settings.destinations.iter().map(open).collect::<Result<_, InternalError>>()?;
         Ok(Self { settings, watch, store, clock, destinations, seen: Mutex::default() })
     }
 
@@ -175,7 +175,7 @@ impl AlertSender {
     pub async fn run(&self) {
         loop {
             self.look().await;
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
     }
 
@@ -184,15 +184,18 @@ impl AlertSender {
         let now = self.clock.now();
         let found = self.watch.problems(now).await;
         let is_counted = found.is_counted;
-        let amiss = self.remember(found, now);
+        let problems = self.remember(found, now);
         // Of several processes on one database one sends; while the database is lost, each sends its own.
         let store = Arc::clone(&self.store);
         let courier = tokio::task::spawn_blocking(move || store.is_courier()).await;
         if matches!(courier, Ok(Ok(false))) {
             return;
         }
-        let tell = self.destinations.iter().map(|way| self.tell(way, &amiss, is_counted, now));
-        futures_util::future::join_all(tell).await;
+        let notify = self
+            .destinations
+            .iter()
+            .map(|channel| self.notify(channel, &problems, is_counted, now));
+        futures_util::future::join_all(notify).await;
     }
 
     /// Adds the time at which each problem began, and omits temporary problems that were not there at the
@@ -211,44 +214,45 @@ impl AlertSender {
         lasting.map(|(since, problem)| (problem, since.unwrap_or(now))).collect()
     }
 
-    async fn tell(
+    /// Sends the message that is due at a destination, unless its circuit breaker is open.
+    async fn notify(
         &self,
-        way: &AlertChannel,
-        amiss: &[(AlertProblem, Timestamp)],
+        channel: &AlertChannel,
+        problems: &[(AlertProblem, Timestamp)],
         is_counted: bool,
         now: Timestamp,
     ) {
-        let name = &way.delivery.destination.name;
+        let name = &channel.delivery.destination.name;
         let elapsed = self.clock.elapsed();
-        if lock(&way.breaker).wait(elapsed).is_some() {
+        if lock(&channel.breaker).wait(elapsed).is_some() {
             return;
         }
-        let board = self.board(way).await;
+        let state = self.state(channel).await;
         let uncounted;
-        let amiss = if is_counted {
-            amiss
+        let problems = if is_counted {
+            problems
         } else {
-            uncounted = board.uncounted(amiss.to_vec());
+            uncounted = state.uncounted(problems.to_vec());
             &uncounted
         };
-        let Some((message, after)) = board.due(amiss, &self.settings, now) else { return };
-        let id = board.id(name, &message);
-        let written = message.write(&way.delivery, &id);
+        let Some((message, after)) = state.due(problems, &self.settings, now) else { return };
+        let id = state.id(name, &message);
+        let written = message.write(&channel.delivery, &id);
         let outgoing = OutgoingMessage { id, attempt: 1, written };
-        let most = way.delivery.timeout.saturating_mul(3);
-        let sent = tokio::time::timeout(most, way.carrier.carry(outgoing)).await;
+        let most = channel.delivery.timeout.saturating_mul(3);
+        let sent = tokio::time::timeout(most, channel.carrier.carry(outgoing)).await;
         let why = match sent {
             Ok(Ok(_)) => None,
             Ok(Err(failed)) => Some(failed.answer),
             Err(_) => Some("no answer in time".to_owned()),
         };
         if let Some(answer) = why {
-            lock(&way.breaker).failed(elapsed, ());
+            lock(&channel.breaker).failed(elapsed, ());
             tracing::warn!(destination = %name, answer, "an alert was not taken");
             return;
         }
-        lock(&way.breaker).succeeded();
-        *lock(&way.board) = Some(after.clone());
+        lock(&channel.breaker).succeeded();
+        *lock(&channel.state) = Some(after.clone());
         let destination = name.clone();
         let rows = after.rows();
         let noted = self.store.write(move |tx| tx.note_alerts(&destination, &rows)).await;
@@ -259,12 +263,12 @@ impl AlertSender {
 
     /// Returns the state of a destination: from the store, because another process may have sent a
     /// message, or from memory while the store cannot be read.
-    async fn board(&self, way: &AlertChannel) -> Board {
+    async fn state(&self, channel: &AlertChannel) -> DestinationState {
         let store = Arc::clone(&self.store);
-        let name = way.delivery.destination.name.clone();
+        let name = channel.delivery.destination.name.clone();
         let read = tokio::task::spawn_blocking(move || store.noticed_alerts(&name)).await;
-        let kept = read.ok().and_then(Result::ok).map(Board::from_rows);
-        let own = lock(&way.board).clone();
+        let kept = read.ok().and_then(Result::ok).map(DestinationState::from_rows);
+        let own = lock(&channel.state).clone();
         match (kept, own) {
             // A message that was sent and could not be stored is newer than the store's.
             (Some(kept), Some(own)) if kept.last < own.last => own,
@@ -307,12 +311,12 @@ mod tests {
 
     /// Returns the message for a state, as the keys of new, ongoing and past problems.
     fn noticed(
-        board: &mut Board,
+        state: &mut DestinationState,
         minutes: i64,
-        amiss: &[(AlertProblem, Timestamp)],
+        problems: &[(AlertProblem, Timestamp)],
     ) -> Option<String> {
-        let (message, after) = board.due(amiss, &settings(), at(minutes))?;
-        *board = Board::from_rows(after.rows());
+        let (message, after) = state.due(problems, &settings(), at(minutes))?;
+        *state = DestinationState::from_rows(after.rows());
         let keys = |rows: &[AlertNotice]| {
             rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>().join(",")
         };
@@ -322,71 +326,71 @@ mod tests {
 
     #[test]
     fn problems_and_their_end_are_told_together_and_seldom() {
-        let mut board = Board::default();
-        assert_eq!(noticed(&mut board, 0, &[]), None, "all is well from the start");
+        let mut state = DestinationState::default();
+        assert_eq!(noticed(&mut state, 0, &[]), None, "all is well from the start");
         let dead = problem("dead", 1);
         let full = problem("full", 0);
-        assert_eq!(noticed(&mut board, 1, from_ref(&dead)).as_deref(), Some("dead//"), "at once");
-        assert_eq!(noticed(&mut board, 2, from_ref(&dead)), None, "once");
+        assert_eq!(noticed(&mut state, 1, from_ref(&dead)).as_deref(), Some("dead//"), "at once");
+        assert_eq!(noticed(&mut state, 2, from_ref(&dead)), None, "once");
         let both = [problem("dead", 2), full.clone(), problem("stale", 0)];
-        assert_eq!(noticed(&mut board, 3, &both), None, "not within the period");
+        assert_eq!(noticed(&mut state, 3, &both), None, "not within the period");
         assert_eq!(
-            noticed(&mut board, 16, &both).as_deref(),
+            noticed(&mut state, 16, &both).as_deref(),
             Some("dead,full,stale//"),
             "more of it is new"
         );
-        assert_eq!(noticed(&mut board, 40, &both), None);
-        assert_eq!(noticed(&mut board, 41, from_ref(&full)).as_deref(), Some("/full/dead,stale"));
-        assert_eq!(noticed(&mut board, 100, from_ref(&full)), None);
+        assert_eq!(noticed(&mut state, 40, &both), None);
+        assert_eq!(noticed(&mut state, 41, from_ref(&full)).as_deref(), Some("/full/dead,stale"));
+        assert_eq!(noticed(&mut state, 100, from_ref(&full)), None);
         assert_eq!(
-            noticed(&mut board, 41 + 24 * 60, &[full]).as_deref(),
+            noticed(&mut state, 41 + 24 * 60, &[full]).as_deref(),
             Some("/full/"),
             "a reminder"
         );
-        assert_eq!(noticed(&mut board, 2_000, &[]).as_deref(), Some("//full"));
-        assert_eq!(noticed(&mut board, 9_000, &[]), None);
-        assert_eq!(noticed(&mut board, 9_001, &[dead]).as_deref(), Some("dead//"));
+        assert_eq!(noticed(&mut state, 2_000, &[]).as_deref(), Some("//full"));
+        assert_eq!(noticed(&mut state, 9_000, &[]), None);
+        assert_eq!(noticed(&mut state, 9_001, &[dead]).as_deref(), Some("dead//"));
     }
 
     #[test]
     fn what_could_not_be_counted_is_not_over() {
-        let mut board = Board::default();
+        let mut state = DestinationState::default();
         let dead = problem("dead/one", 2);
         let stale = problem("stale/one/lot", 0);
         let all = [dead.clone(), problem("disk", 0), stale];
-        assert_eq!(noticed(&mut board, 1, &all).as_deref(), Some("dead/one,disk,stale/one/lot//"));
-        let amiss = board.uncounted(vec![problem("reading", 0)]);
+        assert_eq!(noticed(&mut state, 1, &all).as_deref(), Some("dead/one,disk,stale/one/lot//"));
+        let problems = state.uncounted(vec![problem("reading", 0)]);
         assert_eq!(
-            noticed(&mut board, 20, &amiss).as_deref(),
+            noticed(&mut state, 20, &problems).as_deref(),
             Some("reading/dead/one,stale/one/lot/disk"),
             "they go on, and the disk was looked at"
         );
-        let amiss = board.uncounted(vec![problem("reading", 0)]);
-        assert_eq!(noticed(&mut board, 40, &amiss), None, "nothing is told twice");
+        let problems = state.uncounted(vec![problem("reading", 0)]);
+        assert_eq!(noticed(&mut state, 40, &problems), None, "nothing is told twice");
         assert_eq!(
-            noticed(&mut board, 60, &[dead]).as_deref(),
+            noticed(&mut state, 60, &[dead]).as_deref(),
             Some("/dead/one/reading,stale/one/lot")
         );
     }
 
     #[test]
     fn a_problem_that_comes_and_goes_is_no_flood() {
-        let mut board = Board::default();
+        let mut state = DestinationState::default();
         let minutes = 0..240;
         let one = [problem("flaps", 0)];
         let messages = minutes.filter(|minute| {
-            let amiss = if minute % 2 == 0 { &one[..] } else { &[] };
-            noticed(&mut board, *minute, amiss).is_some()
+            let problems = if minute % 2 == 0 { &one[..] } else { &[] };
+            noticed(&mut state, *minute, problems).is_some()
         });
         assert_eq!(messages.count(), 240 / 15);
     }
 
     #[test]
     fn a_message_that_was_not_noted_keeps_its_id() {
-        let board = Board::default();
-        let id = |minutes, amiss: &[(AlertProblem, Timestamp)]| {
-            let (message, _) = board.due(amiss, &settings(), at(minutes)).unwrap();
-            board.id("ops", &message)
+        let state = DestinationState::default();
+        let id = |minutes, problems: &[(AlertProblem, Timestamp)]| {
+            let (message, _) = state.due(problems, &settings(), at(minutes)).unwrap();
+            state.id("ops", &message)
         };
         let one = [problem("dead", 1)];
         assert_eq!(id(1, &one), id(7, &one));

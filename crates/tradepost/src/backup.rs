@@ -1,7 +1,7 @@
 //! Backups of a data folder: one file with a manifest and the database, in sealed chunks ([`sealed`]), so
 //! that a cut or a change is detected before any of it is used.
 //!
-//! `docs/operating.md#backups` describes the format; a change of it increments `FORMAT`.
+//! `docs/operating.md#backups` describes the format; a change of it increments `MANIFEST_VERSION`.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -23,22 +23,22 @@ pub mod sealed;
 use sealed::{BackupSecret, OpenedReader, SealedWriter};
 
 /// Version of the manifest.
-const FORMAT: u64 = 1;
+const MANIFEST_VERSION: u64 = 1;
 
 /// Maximum size of a manifest in bytes.
-const MANIFEST: u32 = 16 * 1024 * 1024;
+const MAX_MANIFEST_BYTES: u32 = 16 * 1024 * 1024;
 
 /// Prefix of temporary folders; one may remain when a backup or a restore was killed.
-const SCRATCH: &str = ".tradepost-copy-";
+const TEMPORARY_PREFIX: &str = ".tradepost-copy-";
 
 /// Prefix of a backup that is being written.
-const UNFINISHED: &str = ".tradepost-unfinished-";
+const UNFINISHED_PREFIX: &str = ".tradepost-unfinished-";
 
 /// Prefix of the folder in which a backup is checked.
-const CHECKED: &str = ".tradepost-check-";
+const CHECK_PREFIX: &str = ".tradepost-check-";
 
 /// Message for a file that is not, or no longer, a complete backup.
-const CHANGED: &str = "the backup is cut off or was changed";
+const DAMAGED_MESSAGE: &str = "the backup is cut off or was changed";
 
 /// Manifest of a backup: its table of contents.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +69,7 @@ impl Manifest {
             .map(|(table, rows)| json!({"table": table, "rows": rows}))
             .collect();
         Self(json!({
-            "format": FORMAT,
+            "format": MANIFEST_VERSION,
             "tradepost": env!("CARGO_PKG_VERSION"),
             "made_at": rfc3339(made_at),
             "schema": contents.schema,
@@ -117,7 +117,7 @@ impl Manifest {
     fn is_readable(&self) -> bool {
         let schema = usize::try_from(self.number("schema"));
         let known = schema.is_ok_and(|schema| schema <= copies::schema());
-        self.number("format") == FORMAT && known
+        self.number("format") == MANIFEST_VERSION && known
     }
 }
 
@@ -139,12 +139,12 @@ fn records(check: &RecordCheck) -> Value {
 pub fn scratch(beside: &Path) -> io::Result<tempfile::TempDir> {
     for entry in fs::read_dir(beside)? {
         let entry = entry?;
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(SCRATCH)) {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(TEMPORARY_PREFIX)) {
             fs::remove_dir_all(entry.path())?;
         }
     }
     let private = Permissions::from_mode(0o700);
-    tempfile::Builder::new().prefix(SCRATCH).permissions(private).tempdir_in(beside)
+    tempfile::Builder::new().prefix(TEMPORARY_PREFIX).permissions(private).tempdir_in(beside)
 }
 
 /// Creates a temporary folder for the check of a backup, with its lock, because other checks may use the
@@ -153,9 +153,10 @@ pub fn scratch(beside: &Path) -> io::Result<tempfile::TempDir> {
 /// # Errors
 /// When there is no room, or the folder cannot be written.
 pub fn beside(folder: &Path) -> io::Result<(tempfile::TempDir, File)> {
-    sweep(folder, CHECKED)?;
+    sweep(folder, CHECK_PREFIX)?;
     let private = Permissions::from_mode(0o700);
-    let made = tempfile::Builder::new().prefix(CHECKED).permissions(private).tempdir_in(folder)?;
+    let made =
+        tempfile::Builder::new().prefix(CHECK_PREFIX).permissions(private).tempdir_in(folder)?;
     let lock = File::open(made.path())?;
     let _ = lock.try_lock();
     Ok((made, lock))
@@ -185,8 +186,8 @@ fn sweep(folder: &Path, prefix: &str) -> io::Result<()> {
 /// # Errors
 /// When the folder cannot be read or written.
 pub fn unfinished(folder: &Path) -> io::Result<NamedTempFile> {
-    sweep(folder, UNFINISHED)?;
-    let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+    sweep(folder, UNFINISHED_PREFIX)?;
+    let file = tempfile::Builder::new().prefix(UNFINISHED_PREFIX).tempfile_in(folder)?;
     let _ = file.as_file().try_lock();
     Ok(file)
 }
@@ -204,16 +205,16 @@ pub fn write(
     now: Timestamp,
     to: &mut impl Write,
 ) -> Result<Manifest, InternalError> {
-    const WHAT: &str = "writing the backup";
+    const CONTEXT: &str = "writing the backup";
     let copy = scratch.join("copy.sqlite");
     // From a copy, because the database is still being written, and the manifest must match.
     copies::copy(data, &copy)?;
     let contents = copies::inspect(&copy)?;
     let chains = copies::follow(&copy, keys)?;
-    let mut file = File::open(&copy).map_err(InternalError::on(WHAT))?;
-    let bytes = file.metadata().map_err(InternalError::on(WHAT))?.len();
+    let mut file = File::open(&copy).map_err(InternalError::on(CONTEXT))?;
+    let bytes = file.metadata().map_err(InternalError::on(CONTEXT))?.len();
     let manifest = Manifest::new(now, bytes, &contents, &chains);
-    let text = json::to_string(&manifest.0).map_err(InternalError::on(WHAT))?;
+    let text = json::to_string(&manifest.0).map_err(InternalError::on(CONTEXT))?;
     let put = || {
         let length = u32::try_from(text.len()).map_err(io::Error::other)?;
         let mut sealed = SealedWriter::new(to, secret)?;
@@ -222,7 +223,7 @@ pub fn write(
         io::copy(&mut file, &mut sealed)?;
         sealed.finish()
     };
-    put().map_err(InternalError::on(WHAT))?;
+    put().map_err(InternalError::on(CONTEXT))?;
     Ok(manifest)
 }
 
@@ -241,10 +242,10 @@ pub fn read(
     let length = u32::from_be_bytes(length);
     let mut text = String::new();
     // A forged length must not allocate memory.
-    let read = (&mut opened).take(length.min(MANIFEST).into()).read_to_string(&mut text);
+    let read = (&mut opened).take(length.min(MAX_MANIFEST_BYTES).into()).read_to_string(&mut text);
     read.map_err(unreadable)?;
     let manifest =
-        json::from_str(&text).map(Manifest).map_err(|_| Unusable::File(CHANGED.into()))?;
+        json::from_str(&text).map(Manifest).map_err(|_| Unusable::File(DAMAGED_MESSAGE.into()))?;
     if !manifest.is_readable() {
         let version = manifest.text("tradepost");
         return Err(Unusable::File(format!("the backup is of a newer version ({version})")));
@@ -252,7 +253,7 @@ pub fn read(
     // To the end, even after a failure: only the last chunk proves that none was cut off.
     let copied = copy(&mut opened, database)?;
     if copied != manifest.number("database_bytes") {
-        return Err(Unusable::File(CHANGED.to_owned()));
+        return Err(Unusable::File(DAMAGED_MESSAGE.to_owned()));
     }
     Ok(manifest)
 }
@@ -276,7 +277,7 @@ fn unreadable(error: io::Error) -> Unusable {
     if kind == io::ErrorKind::InvalidData {
         Unusable::File(error.to_string())
     } else if kind == io::ErrorKind::UnexpectedEof {
-        Unusable::File(CHANGED.to_owned())
+        Unusable::File(DAMAGED_MESSAGE.to_owned())
     } else {
         Unusable::Machine(InternalError::new("reading the backup", error))
     }
@@ -310,10 +311,12 @@ pub fn compare(
         ("consents", "the chains of consents"),
         ("records", "the record of what people did"),
     ] {
-        let said = manifest.0.get(key);
+        let recorded = manifest.0.get(key);
         let found = found.0.get(key);
         // A chain that could not be checked without the key cannot be compared either.
-        if said != found && !said.is_some_and(Value::is_null) && !found.is_some_and(Value::is_null)
+        if recorded != found
+            && !recorded.is_some_and(Value::is_null)
+            && !found.is_some_and(Value::is_null)
         {
             differences.push(format!("{what} differ from what the backup says"));
         }
@@ -436,7 +439,7 @@ mod tests {
     #[test]
     fn leftovers_of_killed_backups_go_and_running_ones_stay() {
         let folder = tempfile::tempdir().unwrap();
-        let left = folder.path().join(format!("{UNFINISHED}x"));
+        let left = folder.path().join(format!("{UNFINISHED_PREFIX}x"));
         let other = folder.path().join("tradepost-20260430T120000Z.backup");
         fs::write(&left, "half").unwrap();
         fs::write(&other, "whole").unwrap();
@@ -449,7 +452,7 @@ mod tests {
     #[test]
     fn leftovers_of_killed_checks_go_and_running_ones_stay() {
         let folder = tempfile::tempdir().unwrap();
-        let left = folder.path().join(format!("{CHECKED}x"));
+        let left = folder.path().join(format!("{CHECK_PREFIX}x"));
         fs::create_dir(&left).unwrap();
         fs::write(left.join("checked.sqlite"), "of customers").unwrap();
         let (first, _lock) = beside(folder.path()).unwrap();

@@ -22,7 +22,7 @@ use crate::icalendar::{self, CalendarEvent, CalendarSource, EventStatus};
 const PAST_DAYS: i64 = 30;
 
 /// End of the path of a feed. Calendar programs recognise it.
-const ENDING: &str = ".ics";
+const PATH_SUFFIX: &str = ".ics";
 
 /// The secret of a new feed, which is shown once.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl FeedSecret {
     /// When the operating system has no randomness.
     pub fn generate() -> Result<Self, InternalError> {
         let secret = token()?;
-        Ok(Self { path: format!("calendar/{secret}{ENDING}"), hash: hash(&secret) })
+        Ok(Self { path: format!("calendar/{secret}{PATH_SUFFIX}"), hash: hash(&secret) })
     }
 }
 
@@ -48,7 +48,7 @@ impl FeedSecret {
 /// is no such segment.
 #[must_use]
 pub fn hash_in_segment(segment: &str) -> Option<Sha256Hash> {
-    segment.strip_suffix(ENDING).map(hash)
+    segment.strip_suffix(PATH_SUFFIX).map(hash)
 }
 
 fn hash(secret: &str) -> Sha256Hash {
@@ -184,7 +184,7 @@ mod tests {
         let one = FeedSecret::generate().unwrap();
         let other = FeedSecret::generate().unwrap();
         let segment = one.path.strip_prefix("calendar/").unwrap();
-        assert_eq!(segment.len(), 43 + ENDING.len());
+        assert_eq!(segment.len(), 43 + PATH_SUFFIX.len());
         assert_eq!(hash_in_segment(segment), Some(one.hash));
         assert_ne!(one.hash, other.hash);
         assert_eq!(hash_in_segment("calendar"), None);

@@ -196,14 +196,14 @@ impl ServerConfig {
     pub fn http(&self) -> http::HttpSettings {
         http::HttpSettings {
             max_body_bytes: self.max_body_bytes,
-            read_timeout: lasting(self.read_timeout),
-            request_timeout: lasting(self.request_timeout),
+            read_timeout: std_duration(self.read_timeout),
+            request_timeout: std_duration(self.request_timeout),
             max_connections: self.max_connections,
             connections_per_address: self.connections_per_address,
             max_pending_bytes: self.max_pending_bytes,
             max_running_requests: self.max_running_requests,
             directory_hosts: self.directory_hosts.clone(),
-            shutdown_grace: lasting(self.shutdown_grace),
+            shutdown_grace: std_duration(self.shutdown_grace),
             trust_forwarded_for: self.trust_forwarded_for,
             web_origins: self.web_origins.clone(),
         }
@@ -410,7 +410,7 @@ pub struct Rates {
 }
 
 /// Converts a time that a configuration never has negative.
-fn lasting(time: SignedDuration) -> Duration {
+fn std_duration(time: SignedDuration) -> Duration {
     Duration::try_from(time).unwrap_or(Duration::MAX)
 }
 

@@ -68,23 +68,23 @@ mod step_runs;
 pub const PATH: &str = "/console";
 
 /// Timeout for reading a form.
-const FORM_TIME: Duration = Duration::from_secs(10);
+const FORM_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Timeout for reading a form with a file, which a phone may send.
-const FILE_TIME: Duration = Duration::from_secs(60);
+const FILE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Maximum memory in bytes of all requests in progress, and as much again of those with a file.
-const FORMS_BYTES: usize = 16 * 1024 * 1024;
+const MAX_FORMS_BYTES: usize = 16 * 1024 * 1024;
 
 /// Number of requests that are answered concurrently; beyond it, client addresses are scheduled fairly.
-const PAGES_AT_ONCE: usize = 32;
+const MAX_CONCURRENT_PAGES: usize = 32;
 
 /// Number of sign-in forms that are checked concurrently. They are limited apart from pages, so that a
 /// slow store or a password attack does not delay those who are signed in.
-const SIGN_INS_AT_ONCE: usize = 4;
+const MAX_CONCURRENT_SIGN_INS: usize = 4;
 
 /// Time after which a waiting request is answered with "try again later".
-const TURN_TIME: Duration = Duration::from_secs(10);
+const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The console of a process.
 #[derive(Debug)]
@@ -174,12 +174,12 @@ impl Console {
         let base = settings.base(server);
         let provider = |of| oidc::OidcProvider::open(of, &base, wiring.means());
         let limits = http::HttpSettings {
-            max_pending_bytes: FORMS_BYTES,
-            read_timeout: FORM_TIME,
+            max_pending_bytes: MAX_FORMS_BYTES,
+            read_timeout: FORM_TIMEOUT,
             trust_forwarded_for: server.trust_forwarded_for,
             ..http::HttpSettings::default()
         };
-        let file_limits = http::HttpSettings { read_timeout: FILE_TIME, ..limits.clone() };
+        let file_limits = http::HttpSettings { read_timeout: FILE_TIMEOUT, ..limits.clone() };
         Ok(Self {
             provider: settings.oidc.clone().map(provider).transpose()?,
             store: Arc::clone(&wiring.store),
@@ -196,8 +196,8 @@ impl Console {
             trust_forwarded_for: server.trust_forwarded_for,
             forms: BodyReader::new(&limits, route::LARGE_FORM),
             file_forms: BodyReader::new(&file_limits, route::FILE_FORM),
-            turns: FairScheduler::new(PAGES_AT_ONCE),
-            sign_in_turns: FairScheduler::new(SIGN_INS_AT_ONCE),
+            turns: FairScheduler::new(MAX_CONCURRENT_PAGES),
+            sign_in_turns: FairScheduler::new(MAX_CONCURRENT_SIGN_INS),
             base,
         })
     }
@@ -328,7 +328,7 @@ impl Console {
             let turns =
                 if asked.is_sign_in_form() { &console.sign_in_turns } else { &console.turns };
             let turn = turns.turn("console", LimitKey::address(asked.address));
-            let Ok(_turn) = tokio::time::timeout(TURN_TIME, turn).await else {
+            let Ok(_turn) = tokio::time::timeout(TURN_TIMEOUT, turn).await else {
                 return Err(PageError::Busy);
             };
             let worker = Arc::clone(&console);

@@ -43,22 +43,22 @@ pub mod staff;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Maximum pause after any failure.
-const LONGEST_PAUSE: Duration = Duration::from_hours(1);
+const MAX_PAUSE: Duration = Duration::from_hours(1);
 
 /// Time beyond its timeout after which an attempt counts as lost. Recording the result takes time, too.
-const GRACE: SignedDuration = SignedDuration::from_mins(1);
+const RECORDING_TIME: SignedDuration = SignedDuration::from_mins(1);
 
 /// Number of steps of an attempt, each of which may take the destination's timeout.
-const STEPS: u32 = 3;
+const ATTEMPT_STEPS: u32 = 3;
 
 /// Limits on concurrent deliveries: in all, to one destination, and of one dealer.
 const LIMITS: OutboxLimits = OutboxLimits { all: 32, per_host: 2, per_owner: 16 };
 
 /// Time until a delivery is retried whose dealer is in the store but not open in this process.
-const UNTIL_OPEN: SignedDuration = SignedDuration::from_secs(10);
+const CLOSED_DEALER_PAUSE: SignedDuration = SignedDuration::from_secs(10);
 
 /// Error of a delivery whose destination is no longer configured.
-const NOWHERE: &str = "no such destination is configured any more";
+const DESTINATION_REMOVED: &str = "no such destination is configured any more";
 
 /// Delivers the leads of a process's dealers, and the messages to its publishers' people.
 pub struct Deliveries {
@@ -160,7 +160,7 @@ impl Deliveries {
     ) -> Result<(), InternalError> {
         let outlet = |of: &PublisherDestinations| {
             let why = |why| InternalError::new("setting up a destination of a publisher", why);
-            let destinations = publisher_ways(of, &self.clock).map_err(why)?;
+            let destinations = open_publisher_channels(of, &self.clock).map_err(why)?;
             let source = Source::Publisher(of.publisher_id.clone());
             Ok(Arc::new(Outlet { source, destinations }))
         };
@@ -221,24 +221,24 @@ impl Deliveries {
             DeliverySource::Lead => self.outlets(),
             DeliverySource::Publisher => self.publishers(),
         };
-        let Some((outlet, way)) = find(&outlets, &due.dealer_id, &due.destination) else {
+        let Some((outlet, channel)) = find(&outlets, &due.dealer_id, &due.destination) else {
             let is_open = outlets.iter().any(|outlet| outlet.id() == due.dealer_id);
             // The dealer may be open in another process, or open here later, so the lead is not given up.
             if !is_open && self.is_hosted(&due.dealer_id).await? {
                 return self.postpone(&due).await;
             }
-            return self.bury(&due, NOWHERE).await;
+            return self.give_up(&due, DESTINATION_REMOVED).await;
         };
         let key = due.key;
         // The carrier limits each step itself; this limit is for one that does not.
-        let most = way.delivery.timeout.saturating_mul(STEPS);
-        let patience = SignedDuration::try_from(most).unwrap_or(GRACE);
+        let most = channel.delivery.timeout.saturating_mul(ATTEMPT_STEPS);
+        let max_duration = SignedDuration::try_from(most).unwrap_or(RECORDING_TIME);
         let now = self.clock.now();
-        let lost_at = later(now, patience + GRACE);
+        let lost_at = later(now, max_duration + RECORDING_TIME);
         let begun = self.store.write(move |tx| tx.begin_delivery(key, now, lost_at)).await?;
         // Another process has begun the delivery, or it has ended.
         let Some(record) = begun else { return Ok(()) };
-        let Some(outgoing) = self.outgoing(&record, outlet, way).await? else {
+        let Some(outgoing) = self.outgoing(&record, outlet, channel).await? else {
             let now = self.clock.now();
             return self.store.write(move |tx| tx.end_delivery(key, now)).await;
         };
@@ -246,7 +246,7 @@ impl Deliveries {
         let begun = tracer.and_then(|tracer| tracer.begin(None));
         let sent = match outgoing {
             Ok(outgoing) => {
-                let carried = traces::within(begun.as_ref(), way.carrier.carry(outgoing));
+                let carried = traces::within(begun.as_ref(), channel.carrier.carry(outgoing));
                 let sent = tokio::time::timeout(most, carried).await;
                 // The message may have arrived.
                 sent.unwrap_or_else(|_| Err(AttemptVerdict::Doubtful.failure("no answer in time")))
@@ -273,10 +273,10 @@ impl Deliveries {
         }
         match sent {
             Ok(answer) => {
-                let handles_lead = way.delivery.destination.handles_leads;
+                let handles_lead = channel.delivery.destination.handles_leads;
                 self.taken(&record, answer, handles_lead).await
             }
-            Err(failed) => self.failed(&record, &way.delivery, failed).await,
+            Err(failed) => self.failed(&record, &channel.delivery, failed).await,
         }
     }
 
@@ -286,13 +286,13 @@ impl Deliveries {
         self: &Arc<Self>,
         record: &DeliveryRecord,
         outlet: &Outlet,
-        way: &DeliveryChannel,
+        channel: &DeliveryChannel,
     ) -> Result<Option<Result<OutgoingMessage, AttemptFailed>>, InternalError> {
         let Some(dealer) = outlet.dealer() else {
             let publisher = record.dealer_id.clone();
             let event = record.event;
             let kept = self.read(move |store| store.staff_event(&publisher, event)).await?;
-            let form = &way.delivery.destination.form;
+            let form = &channel.delivery.destination.form;
             return Ok(kept.map(|kept| Ok(staff::outgoing(record, &kept, form))));
         };
         let lead_id = record.lead_id.clone();
@@ -321,7 +321,7 @@ impl Deliveries {
             is_test: false,
             now: self.clock.now(),
         };
-        Ok(Some(Ok(OutgoingMessage::new(&content, &way.delivery.destination.form, dealer))))
+        Ok(Some(Ok(OutgoingMessage::new(&content, &channel.delivery.destination.form, dealer))))
     }
 
     /// Records that a destination has accepted a delivery; one that handles leads has the lead then.
@@ -369,7 +369,7 @@ impl Deliveries {
         let schedule = RetrySchedule {
             attempts: delivery.attempts,
             first: self.first_pause,
-            longest: LONGEST_PAUSE,
+            longest: MAX_PAUSE,
         };
         let advice = schedule.advise(record.attempts, failed.retry_after, (self.edge.random)());
         match advice {
@@ -396,12 +396,12 @@ impl Deliveries {
     async fn postpone(&self, due: &DeliveryRecord) -> Result<(), InternalError> {
         let key = due.key;
         let now = self.clock.now();
-        let again = later(now, UNTIL_OPEN);
+        let again = later(now, CLOSED_DEALER_PAUSE);
         self.store.write(move |tx| tx.postpone_delivery(key, now, again)).await
     }
 
     /// Gives up a delivery without an attempt.
-    async fn bury(&self, due: &DeliveryRecord, why: &'static str) -> Result<(), InternalError> {
+    async fn give_up(&self, due: &DeliveryRecord, why: &'static str) -> Result<(), InternalError> {
         let key = due.key;
         let now = self.clock.now();
         self.store
@@ -431,7 +431,7 @@ fn outlets(
     let outlet = |dealer: &Arc<DealerConfig>| match before.get(&Arc::as_ptr(dealer)) {
         Some(same) => Ok(Arc::clone(same)),
         None => Ok(Arc::new(Outlet {
-            destinations: ways(dealer, clock)
+            destinations: open_channels(dealer, clock)
                 .map_err(|why| InternalError::new("setting up a destination of leads", why))?,
             source: Source::Dealer(Arc::clone(dealer)),
         })),
@@ -448,25 +448,25 @@ pub fn unusable(dealer: &DealerConfig) -> Vec<(usize, String)> {
 }
 
 /// Creates the carriers of a dealer's destinations.
-fn ways(dealer: &DealerConfig, clock: &Clock) -> Result<Vec<DeliveryChannel>, String> {
-    let way = |delivery: &DeliveryConfig| {
+fn open_channels(dealer: &DealerConfig, clock: &Clock) -> Result<Vec<DeliveryChannel>, String> {
+    let open = |delivery: &DeliveryConfig| {
         let carrier = channel::open(delivery, clock)?;
         Ok(DeliveryChannel { delivery: delivery.clone(), events: Vec::new(), carrier })
     };
-    dealer.deliveries.iter().map(way).collect()
+    dealer.deliveries.iter().map(open).collect()
 }
 
 /// Creates the carriers of the destinations of a publisher's events.
-fn publisher_ways(
+fn open_publisher_channels(
     of: &PublisherDestinations,
     clock: &Clock,
 ) -> Result<Vec<DeliveryChannel>, String> {
-    let way = |wanted: &PublisherDestination| {
+    let open = |wanted: &PublisherDestination| {
         let PublisherDestination { delivery, events } = wanted;
         let carrier = channel::open(delivery, clock)?;
         Ok(DeliveryChannel { delivery: delivery.clone(), events: events.clone(), carrier })
     };
-    of.destinations.iter().map(way).collect()
+    of.destinations.iter().map(open).collect()
 }
 
 /// Records from which event on dealers' leads are delivered. Call it before more leads can arrive.
@@ -490,7 +490,7 @@ fn find<'a>(
     destination: &str,
 ) -> Option<(&'a Outlet, &'a DeliveryChannel)> {
     let outlet = outlets.iter().find(|outlet| outlet.id() == dealer_id)?;
-    let named = |way: &&DeliveryChannel| way.delivery.destination.name == destination;
+    let named = |channel: &&DeliveryChannel| channel.delivery.destination.name == destination;
     Some((outlet, outlet.destinations.iter().find(named)?))
 }
 

@@ -127,7 +127,7 @@ pub struct Examiner {
     keeping: Keeping,
     /// The keys of personal data, or the reason why there are none.
     keys: Result<OperatorKeys, String>,
-    patience: Duration,
+    check_timeout: Duration,
     clock: Clock,
 }
 
@@ -152,26 +152,26 @@ impl From<DoctorFinding> for CheckOutcome {
 }
 
 /// Checks that run concurrently; their findings are in the order in which they were begun.
-struct Looks {
+struct RunningChecks {
     running: JoinSet<(usize, CheckOutcome)>,
     begun: usize,
-    patience: Duration,
+    check_timeout: Duration,
 }
 
-impl Looks {
+impl RunningChecks {
     /// Begins a check. One that exceeds the timeout is reported as bad.
     fn begin(
         &mut self,
         about: FindingSubject,
-        look: impl Future<Output = CheckOutcome> + Send + 'static,
+        check: impl Future<Output = CheckOutcome> + Send + 'static,
     ) {
         let number = self.begun;
-        let patience = self.patience;
+        let check_timeout = self.check_timeout;
         self.begun += 1;
         self.running.spawn(async move {
-            let seen = timeout(patience, look).await;
+            let seen = timeout(check_timeout, check).await;
             let late = |_| {
-                let says = format!("no answer in {} s", patience.as_secs());
+                let says = format!("no answer in {} s", check_timeout.as_secs());
                 let hint = "find out what delays it; --timeout sets a longer timeout";
                 CheckOutcome::from(about.bad(says, hint))
             };
@@ -183,11 +183,11 @@ impl Looks {
     fn begin_blocking(
         &mut self,
         about: FindingSubject,
-        look: impl FnOnce() -> CheckOutcome + Send + 'static,
+        check: impl FnOnce() -> CheckOutcome + Send + 'static,
     ) {
         let broken = about.clone();
         self.begin(about, async move {
-            let seen = tokio::task::spawn_blocking(look).await;
+            let seen = tokio::task::spawn_blocking(check).await;
             seen.unwrap_or_else(|_| broken.bad("the check failed", "report this as a bug").into())
         });
     }
@@ -200,21 +200,22 @@ impl Examiner {
         config: Config,
         keeping: Keeping,
         keys: Result<OperatorKeys, String>,
-        patience: Duration,
+        check_timeout: Duration,
         clock: Clock,
     ) -> Self {
-        Self { config: Arc::new(config), keeping, keys, patience, clock }
+        Self { config: Arc::new(config), keeping, keys, check_timeout, clock }
     }
 
     /// Runs all checks.
     pub async fn examine(&self) -> Vec<DoctorFinding> {
-        let mut looks = Looks { running: JoinSet::new(), begun: 0, patience: self.patience };
-        self.look_at_what_is_kept(&mut looks);
-        self.look_at_the_machine(&mut looks);
-        self.look_from_outside(&mut looks);
-        self.look_at_ways(&mut looks);
+        let mut checks =
+            RunningChecks { running: JoinSet::new(), begun: 0, check_timeout: self.check_timeout };
+        self.check_storage(&mut checks);
+        self.check_machine(&mut checks);
+        self.check_reachability(&mut checks);
+        self.check_connectivity(&mut checks);
         let mut seen: Vec<(usize, CheckOutcome)> = Vec::new();
-        while let Some(ended) = looks.running.join_next().await {
+        while let Some(ended) = checks.running.join_next().await {
             seen.extend(ended);
         }
         // In the order of their begin, and not of their end, so that two runs can be compared.
@@ -236,22 +237,22 @@ impl Examiner {
 }
 
 /// Largest clock error without effect: consents may be granted so much later (`clock_skew`).
-const HARMLESS: SignedDuration = SignedDuration::from_secs(5);
+const HARMLESS_CLOCK_ERROR: SignedDuration = SignedDuration::from_secs(5);
 
 /// Largest clock error that is only a warning; beyond it all requests are affected.
-const HARMFUL: SignedDuration = SignedDuration::from_secs(60);
+const HARMFUL_CLOCK_ERROR: SignedDuration = SignedDuration::from_secs(60);
 
 /// Compares our clock with others. The nearest one counts, because any of them may be wrong.
 fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<DoctorFinding> {
     let (whose, ahead) = clocks.iter().min_by_key(|(_, ahead)| ahead.abs())?;
     let about = FindingSubject::new(Area::Clock, "this machine");
     let seconds = ahead.abs().as_secs();
-    let way = if ahead.is_negative() { "ahead of" } else { "behind" };
-    let says = format!("{seconds} s {way} the clock of {whose}");
+    let direction = if ahead.is_negative() { "ahead of" } else { "behind" };
+    let says = format!("{seconds} s {direction} the clock of {whose}");
     let hint = "synchronise the clock (NTP): consents, tokens and signatures depend on it";
-    Some(if ahead.abs() <= HARMLESS {
-        about.ok(format!("within {} s of the clock of {whose}", HARMLESS.as_secs()))
-    } else if ahead.abs() <= HARMFUL {
+    Some(if ahead.abs() <= HARMLESS_CLOCK_ERROR {
+        about.ok(format!("within {} s of the clock of {whose}", HARMLESS_CLOCK_ERROR.as_secs()))
+    } else if ahead.abs() <= HARMFUL_CLOCK_ERROR {
         about.warning(says, hint)
     } else {
         about.bad(says, hint)
@@ -259,7 +260,7 @@ fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<DoctorFinding> {
 }
 
 /// Time before its end at which a certificate gets a warning: automatic renewal happens thirty days before.
-const SOON: SignedDuration = SignedDuration::from_hours(21 * 24);
+const RENEWAL_WARNING: SignedDuration = SignedDuration::from_hours(21 * 24);
 
 /// Returns the finding for the end of a certificate.
 pub(crate) fn judge_end(
@@ -271,7 +272,7 @@ pub(crate) fn judge_end(
     match end {
         None => about.ok("trusted; its expiry cannot be read"),
         Some(end) if end <= now => about.bad(format!("expired on {end}"), hint),
-        Some(end) if end.duration_since(now) < SOON => {
+        Some(end) if end.duration_since(now) < RENEWAL_WARNING => {
             let days = end.duration_since(now).as_hours() / 24;
             about.warning(format!("expires on {end}, in {days} days"), hint)
         }
@@ -315,15 +316,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_check_without_answer_is_amiss_and_delays_no_other() {
-        let patience = Duration::from_secs(10);
-        let mut looks = Looks { running: JoinSet::new(), begun: 0, patience };
+        let check_timeout = Duration::from_secs(10);
+        let mut checks = RunningChecks { running: JoinSet::new(), begun: 0, check_timeout };
         let silent = FindingSubject::new(Area::Dns, "silent");
         let quick = FindingSubject::new(Area::Dns, "quick");
         let found = quick.clone();
-        looks.begin(silent, std::future::pending());
-        looks.begin(quick, async move { vec![found.ok("there")].into() });
+        checks.begin(silent, std::future::pending());
+        checks.begin(quick, async move { vec![found.ok("there")].into() });
         let mut states = Vec::new();
-        while let Some(Ok((number, seen))) = looks.running.join_next().await {
+        while let Some(Ok((number, seen))) = checks.running.join_next().await {
             states.push((number, seen.findings[0].state, seen.findings[0].says.clone()));
         }
         let expected = [

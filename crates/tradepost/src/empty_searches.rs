@@ -14,7 +14,7 @@ use tradepost_store::empty_searches::{EmptySearch, EmptySearchCount};
 use crate::recorder::{DeletionTimer, oldest_kept, write_regularly};
 
 /// Maximum number of unwritten texts; searches with others are only counted.
-const WAITING: usize = 500;
+const MAX_UNWRITTEN: usize = 500;
 
 /// Recorder of searches that found nothing.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl EmptySearchRecorder {
         let dealer_id = dealer_id.to_owned();
         let mut counted = CountedText { dealer_id, day, text: Some(text) };
         let mut reading = Some(reading);
-        if waiting.counts.len() >= WAITING && !waiting.counts.contains_key(&counted) {
+        if waiting.counts.len() >= MAX_UNWRITTEN && !waiting.counts.contains_key(&counted) {
             counted.text = None;
             reading = None;
         }

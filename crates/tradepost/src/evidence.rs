@@ -26,7 +26,7 @@ use ::base64::Engine as _;
 const FORMAT: &str = "tradepost evidence 1";
 
 /// Text before and after the data in the page.
-const DATA: (&str, &str) = ("<script type=\"application/json\" id=\"data\">", "</script>");
+const DATA_TAGS: (&str, &str) = ("<script type=\"application/json\" id=\"data\">", "</script>");
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
 color:#1b1f24;background:#fff}h1{font-size:1.5rem}h2{font-size:1.15rem;border-bottom:1px solid #ccd;\
@@ -232,10 +232,10 @@ pub fn page(title: &str, document: &Value) -> String {
         out,
         "<p>SHA-256 of the data: <code>{}</code></p>\n{}{}{}\n</body>\n</html>",
         hex(&digest(document)),
-        DATA.0,
+        DATA_TAGS.0,
         // In the order of its members: a check renders the page again and compares every byte.
         inert(&document.to_string()),
-        DATA.1,
+        DATA_TAGS.1,
     );
     out
 }
@@ -346,8 +346,8 @@ pub struct Checked {
 /// Fails when the text is not a file of evidence.
 pub fn check(text: &str) -> Result<Checked, &'static str> {
     const NONE: &str = "is no file of evidence";
-    let (_, behind) = text.split_once(DATA.0).ok_or(NONE)?;
-    let (data, _) = behind.split_once(DATA.1).ok_or(NONE)?;
+    let (_, behind) = text.split_once(DATA_TAGS.0).ok_or(NONE)?;
+    let (data, _) = behind.split_once(DATA_TAGS.1).ok_or(NONE)?;
     let document: Value = tradepost_document::json::from_str(data).map_err(|_| NONE)?;
     if document.get("format").and_then(Value::as_str) != Some(FORMAT) {
         return Err("is of another version of tradepost, or no file of evidence");

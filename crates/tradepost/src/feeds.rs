@@ -37,10 +37,10 @@ pub use upload::routes;
 
 /// Interval at which folders are checked. Together with the time for which a file has to be unchanged,
 /// the run and the swap, a small feed is searchable well within two seconds of its last byte.
-const LOOK: Duration = Duration::from_millis(250);
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Number of folder checks between two checks of addresses and ages.
-const SELDOM: u32 = 20;
+const CHECKS_PER_SLOW_CHECK: u32 = 20;
 
 /// A feed of a dealer, ready to run.
 #[derive(Debug, Clone)]
@@ -125,7 +125,7 @@ impl<'a> FeedStatus<'a> {
 }
 
 /// Age of the last confirmation of a listing from which on an inventory is old, when no feed has a limit of its own.
-const OLD: SignedDuration = SignedDuration::from_hours(72);
+const DEFAULT_MAX_AGE: SignedDuration = SignedDuration::from_hours(72);
 
 /// Returns the time since a listing was last confirmed, if the inventory is old. A feed with a limit of its own is
 /// reported by that.
@@ -137,7 +137,7 @@ pub fn unconfirmed_for(
 ) -> Option<SignedDuration> {
     let has_limit = feeds.iter().any(|status| status.feed.stale_after.is_some());
     let age = latest.map(|latest| now.duration_since(latest));
-    age.filter(|age| *age > OLD && !has_limit)
+    age.filter(|age| *age > DEFAULT_MAX_AGE && !has_limit)
 }
 
 /// The feeds of a process's dealers.
@@ -218,7 +218,7 @@ impl Feeds {
         let mut stop = std::pin::pin!(stop);
         let mut looks = 0;
         loop {
-            let seldom = looks % SELDOM == 0;
+            let seldom = looks % CHECKS_PER_SLOW_CHECK == 0;
             looks = looks.wrapping_add(1);
             for (dealer, sources) in self.by_dealer(seldom) {
                 let flag = self.flag(&dealer);
@@ -236,7 +236,7 @@ impl Feeds {
             }
             tokio::select! {
                 () = &mut stop => return,
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
             }
         }
     }
@@ -367,7 +367,7 @@ impl Feeds {
 
     /// Logs the result of a run, and notifies of a new inventory.
     fn finished(&self, run: &FeedRun) {
-        tell(run);
+        log_run(run);
         if run.outcome == FeedOutcome::Taken {
             self.fresh.notify_one();
         }
@@ -403,7 +403,7 @@ impl Drop for Free {
 }
 
 /// Logs the result of a run.
-fn tell(run: &FeedRun) {
+fn log_run(run: &FeedRun) {
     let FeedRun { run_id, dealer_id: dealer, feed, outcome, .. } = run;
     let why = run.message.as_deref().unwrap_or_default();
     match outcome {

@@ -189,7 +189,7 @@ impl From<HostedRefusal> for HostingRefusal {
 /// Operations on hosted dealers, as one person performs them. The operations themselves are in
 /// [`tradepost_admin::hosting`]; here their results become JSON, and their refusals get codes.
 #[derive(Debug, Clone)]
-pub struct House {
+pub struct HostedDealers {
     /// The store with the hosted dealers.
     pub store: Arc<Store>,
     /// Facts of the configuration file.
@@ -202,7 +202,7 @@ pub struct House {
     pub is_local: bool,
 }
 
-impl House {
+impl HostedDealers {
     /// Returns the surroundings of an operation now.
     fn admin(&self) -> AdminContext<'_> {
         AdminContext { store: &self.store, dealers: &[], now: self.clock.now() }

@@ -10,7 +10,7 @@ use tradepost_dealer::calendar::Visit;
 use tradepost_dealer::record::AppointmentState;
 
 /// Maximum length of a line in bytes (RFC 5545 §3.1).
-const LINE: usize = 75;
+const MAX_LINE_BYTES: usize = 75;
 
 /// An event of a calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,12 +162,12 @@ fn text(value: &str) -> String {
 
 /// Writes a line, folded when it is too long (§3.1), never inside of a character.
 fn line(out: &mut String, content: &str) {
-    let mut room = LINE;
+    let mut room = MAX_LINE_BYTES;
     for c in content.chars() {
         if c.len_utf8() > room {
             out.push_str("\r\n ");
             // The leading space counts.
-            room = LINE - 1;
+            room = MAX_LINE_BYTES - 1;
         }
         room -= c.len_utf8();
         out.push(c);
@@ -184,7 +184,7 @@ mod tests {
         let content = format!("SUMMARY:{}", "äö€ ".repeat(40));
         let mut out = String::new();
         line(&mut out, &content);
-        assert!(out.split("\r\n").all(|folded| folded.len() <= LINE), "{out}");
+        assert!(out.split("\r\n").all(|folded| folded.len() <= MAX_LINE_BYTES), "{out}");
         assert_eq!(out.replace("\r\n ", ""), format!("{content}\r\n"));
     }
 

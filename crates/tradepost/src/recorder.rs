@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_server::fault::InternalError;
 
 /// Interval between two writes.
-const WRITTEN: Duration = Duration::from_secs(1);
+const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Interval between two deletions.
-const DELETED: SignedDuration = SignedDuration::from_mins(10);
+const DELETE_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 
 /// Days that records are kept.
 pub const DAYS: i64 = 30;
@@ -29,7 +29,7 @@ impl DeletionTimer {
     /// Returns true when a deletion is due, and counts it as done: one that fails is retried after the
     /// interval, not each second.
     pub fn is_due(&mut self, now: Timestamp) -> bool {
-        let is_due = self.0.is_none_or(|at| now.duration_since(at) >= DELETED);
+        let is_due = self.0.is_none_or(|at| now.duration_since(at) >= DELETE_INTERVAL);
         if is_due {
             self.0 = Some(now);
         }
@@ -47,7 +47,7 @@ pub async fn write_regularly<W: Future<Output = Result<(), InternalError>>>(
     tokio::pin!(stopped);
     loop {
         let is_over = tokio::select! {
-            () = tokio::time::sleep(WRITTEN) => false,
+            () = tokio::time::sleep(WRITE_INTERVAL) => false,
             () = &mut stopped => true,
         };
         if let Err(fault) = write().await {

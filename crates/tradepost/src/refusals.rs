@@ -18,7 +18,7 @@ use crate::recorder::{DeletionTimer, oldest_kept, write_regularly};
 const WAITING: usize = 500;
 
 /// Maximum number of field errors that are recorded for a request.
-const MISFITS: usize = 20;
+const MAX_FIELD_ERRORS: usize = 20;
 
 /// Maximum number of refusals that are kept for each agent.
 const EACH: u32 = 10_000;
@@ -96,7 +96,7 @@ impl RefusalSink for RefusalRecorder {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         *waiting.counts.entry((agent.clone(), hour(at), code)).or_default() += 1;
         if let Some(error_id) = error_id.filter(|_| waiting.refusals.len() < WAITING) {
-            let misfits = misfits.into_iter().take(MISFITS);
+            let field_errors = misfits.into_iter().take(MAX_FIELD_ERRORS);
             waiting.refusals.push(RefusalRecord {
                 error_id,
                 agent_id: agent,
@@ -104,8 +104,8 @@ impl RefusalSink for RefusalRecorder {
                 code: code.to_owned(),
                 operation: operation.map(str::to_owned),
                 caller: caller.name().to_owned(),
-                misfits: misfits
-                    .map(|misfit| (misfit.pointer, misfit.keyword.to_owned()))
+                misfits: field_errors
+                    .map(|error| (error.pointer, error.keyword.to_owned()))
                     .collect(),
             });
         }

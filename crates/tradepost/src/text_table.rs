@@ -9,16 +9,16 @@ pub(crate) mod cells;
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// Number of rows among which the headings are looked for: a title and a date may stand above them.
-const HEAD: usize = 20;
+const MAX_HEADING_ROW: usize = 20;
 
 /// Maximum number of columns.
-const COLUMNS: usize = 256;
+const MAX_COLUMNS: usize = 256;
 
 /// Maximum length of a heading in characters.
-const HEADING_LENGTH: usize = 200;
+const MAX_HEADING_LENGTH: usize = 200;
 
 /// Number of known headings that a row of headings has at least: one known word is any sentence.
-const KNOWN_HEADINGS: usize = 2;
+const MIN_KNOWN_HEADINGS: usize = 2;
 
 /// Reason why a file cannot be read as a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,10 +171,10 @@ pub(crate) fn read(
 ) -> Result<TextTable, TableUnreadable> {
     let text = decoded(bytes, limits.bytes)?;
     // One more than is permitted, so that a longer table is noticed.
-    let most = limits.rows + HEAD + 1;
+    let most = limits.rows + MAX_HEADING_ROW + 1;
     let mut best: Option<FoundHeadings> = None;
     for separator in SEPARATORS {
-        let rows = rows(&text, separator, HEAD);
+        let rows = rows(&text, separator, MAX_HEADING_ROW);
         for (index, row) in rows.iter().enumerate() {
             let count = row.cells.iter().filter(|cell| is_known(cell)).count();
             if count > best.as_ref().map_or(0, |best| best.count) {
@@ -182,11 +182,13 @@ pub(crate) fn read(
             }
         }
     }
-    let found = best.filter(|best| best.count >= KNOWN_HEADINGS);
+    let found = best.filter(|best| best.count >= MIN_KNOWN_HEADINGS);
     let Some(FoundHeadings { index, separator, .. }) = found else {
         // The headings may be inside of an open cell.
         let no_headings = || TableUnreadable {
-            message: format!("none of the first {HEAD} rows has headings that are recognised"),
+            message: format!(
+                "none of the first {MAX_HEADING_ROW} rows has headings that are recognised"
+            ),
             hint: format!("{}{}", limits.headings_hint, mapping.alternative()),
         };
         return Err(open_row(&text, b',').map_or_else(no_headings, open_cell));
@@ -201,13 +203,13 @@ pub(crate) fn read(
     while headings.last().is_some_and(String::is_empty) {
         headings.pop();
     }
-    if headings.len() > COLUMNS {
-        let message = format!("the table has more than {COLUMNS} columns");
+    if headings.len() > MAX_COLUMNS {
+        let message = format!("the table has more than {MAX_COLUMNS} columns");
         return Err(TableUnreadable { message, hint: "export fewer columns".to_owned() });
     }
-    if headings.iter().any(|heading| heading.chars().count() > HEADING_LENGTH) {
+    if headings.iter().any(|heading| heading.chars().count() > MAX_HEADING_LENGTH) {
         let message =
-            format!("a heading of row {heading_row} has more than {HEADING_LENGTH} characters");
+            format!("a heading of row {heading_row} has more than {MAX_HEADING_LENGTH} characters");
         return Err(TableUnreadable { message, hint: "shorten it".to_owned() });
     }
     below.retain(|row| row.cells.iter().any(|cell| !cell.is_empty()));
@@ -263,7 +265,7 @@ fn open_row(text: &str, separator: u8) -> Option<usize> {
 }
 
 /// Returns the first rows of a text. Empty lines count, as in spreadsheets, but are left out. To the right of
-/// [`COLUMNS`] cells, the first one with something in it stands for all of them.
+/// [`MAX_COLUMNS`] cells, the first one with something in it stands for all of them.
 fn rows(text: &str, separator: u8, most: usize) -> Vec<TextRow> {
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
@@ -281,7 +283,8 @@ fn rows(text: &str, separator: u8, most: usize) -> Vec<TextRow> {
         number += next.saturating_sub(line).saturating_sub(breaks).max(1);
         line = next;
         let mut trimmed = record.iter().map(str::trim);
-        let mut cells: Vec<String> = trimmed.by_ref().take(COLUMNS).map(str::to_owned).collect();
+        let mut cells: Vec<String> =
+            trimmed.by_ref().take(MAX_COLUMNS).map(str::to_owned).collect();
         cells.extend(trimmed.find(|cell| !cell.is_empty()).map(str::to_owned));
         rows.push(TextRow { number, cells });
         if rows.len() >= most {

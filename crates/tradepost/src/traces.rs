@@ -19,13 +19,13 @@ use crate::config::Traces as Settings;
 use crate::delivery::http::bearer;
 
 /// Maximum number of queued spans.
-const QUEUE: usize = 4_096;
+const MAX_QUEUED_SPANS: usize = 4_096;
 
 /// Maximum number of spans in a batch.
-const BATCH: usize = 512;
+const MAX_BATCH_SPANS: usize = 512;
 
 /// Maximum time that a span waits for others.
-const GATHER: Duration = Duration::from_secs(2);
+const MAX_BATCH_DELAY: Duration = Duration::from_secs(2);
 
 /// Maximum time for a response of the collector.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,14 +62,14 @@ opaque!(Exporter);
 /// # Errors
 /// Fails when the secret cannot be read, or the machine's certificates cannot be read.
 pub fn open(settings: Settings) -> Result<(TraceQueue, Exporter), InternalError> {
-    const WHAT: &str = "setting up traces";
+    const CONTEXT: &str = "setting up traces";
     let header = settings.bearer.as_ref().map(|secret| {
         let token = secret.read().map_err(|why| format!("traces.bearer: {why}"))?;
         bearer(&token).map_err(|why| format!("traces.{why}"))
     });
-    let bearer = header.transpose().map_err(InternalError::on(WHAT))?;
+    let bearer = header.transpose().map_err(InternalError::on(CONTEXT))?;
     let client = client::without_guard(EXPORT_TIMEOUT, settings.endpoint.starts_with("https://"))?;
-    let (sender, receiver) = channel(QUEUE);
+    let (sender, receiver) = channel(MAX_QUEUED_SPANS);
     let lost = Arc::new(AtomicU64::new(0));
     let queue = TraceQueue { sender, lost: Arc::clone(&lost) };
     Ok((queue, Exporter { settings, bearer, client, receiver, lost }))
@@ -78,18 +78,18 @@ pub fn open(settings: Settings) -> Result<(TraceQueue, Exporter), InternalError>
 impl Exporter {
     /// Sends spans until all senders of the queue are dropped.
     pub async fn run(mut self) {
-        let mut batch = Vec::with_capacity(BATCH);
-        while self.receiver.recv_many(&mut batch, BATCH).await > 0 {
+        let mut batch = Vec::with_capacity(MAX_BATCH_SPANS);
+        while self.receiver.recv_many(&mut batch, MAX_BATCH_SPANS).await > 0 {
             // More spans follow soon; a full batch is sent at once.
             let gather = async {
-                while batch.len() < BATCH {
+                while batch.len() < MAX_BATCH_SPANS {
                     match self.receiver.recv().await {
                         Some(span) => batch.push(span),
                         None => break,
                     }
                 }
             };
-            let _ = tokio::time::timeout(GATHER, gather).await;
+            let _ = tokio::time::timeout(MAX_BATCH_DELAY, gather).await;
             let number = u64::try_from(batch.len()).unwrap_or_default();
             if let Err(why) = self.send(&batch).await {
                 self.lost.fetch_add(number, Ordering::Relaxed);

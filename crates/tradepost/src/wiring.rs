@@ -41,13 +41,13 @@ use crate::delivery::Deliveries;
 use crate::empty_searches::EmptySearchRecorder;
 use crate::feeds::{self, Feeds};
 use crate::hosting::dealer_set::Roster;
-use crate::hosting::{Fixed, House};
+use crate::hosting::{Fixed, HostedDealers};
 use crate::refusals::RefusalRecorder;
 
 pub mod demo;
 
 /// Minimum time between two summaries of failed sign-ins in the audit log.
-const SUMMED_UP: SignedDuration = SignedDuration::from_mins(1);
+const SUMMARY_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// Agents and background work of a process.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub struct Wiring {
     /// Recorder of searches that found nothing; has to be run by the caller.
     pub empty_searches: Arc<EmptySearchRecorder>,
     publishers: Vec<SharedAgent>,
-    ground: DealerDeps,
+    deps: DealerDeps,
     /// Current dealers. The lock is held until a change has been applied everywhere.
     roster: Mutex<Roster>,
     /// True when the store has dealers too.
@@ -120,9 +120,9 @@ impl Wiring {
         let origin = server.origin(address);
         store.keep_free(server.min_free_space);
         let means = means(&store, &clock);
-        let patience = server.http().request_timeout;
+        let timeout = server.http().request_timeout;
         let destinations: Vec<_> = publishers.iter().map(PublisherConfig::destinations).collect();
-        let open = |publisher| adcp::open(publisher, &store, &means, origin, patience);
+        let open = |publisher| adcp::open(publisher, &store, &means, origin, timeout);
         let publishers = publishers.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let notices = publishers.iter().map(|publisher| Arc::clone(&publisher.notices)).collect();
         let orders = publishers.iter().filter_map(|publisher| publisher.orders.clone()).collect();
@@ -137,7 +137,7 @@ impl Wiring {
         let deliveries = Arc::new(deliveries);
         let feeds = Arc::new(Feeds::new(Arc::clone(&store), clock.clone()));
         let empty_searches = Arc::new(EmptySearchRecorder::new(Arc::clone(&store), clock.clone()));
-        let ground = DealerDeps {
+        let deps = DealerDeps {
             inventories: Inventories::new(&store, &clock, server.memory_budget),
             seal: Conversations::seal(&store)?,
             store: Arc::clone(&store),
@@ -146,9 +146,9 @@ impl Wiring {
             deliveries: Arc::clone(&deliveries),
             empty_searches: Arc::clone(&empty_searches),
         };
-        let mut roster = Roster::open(Arc::clone(&fixed), dealers, &ground)?;
+        let mut roster = Roster::open(Arc::clone(&fixed), dealers, &deps)?;
         if server.hosting
-            && let Some(more) = roster.follow(&ground)?
+            && let Some(more) = roster.follow(&deps)?
         {
             roster = more;
         }
@@ -172,7 +172,7 @@ impl Wiring {
             store,
             clock,
             publishers,
-            ground,
+            deps,
             roster: Mutex::new(roster),
             hosting: server.hosting,
             fixed: RwLock::new(fixed),
@@ -197,7 +197,7 @@ impl Wiring {
             deliveries.upgrade().iter().for_each(|deliveries| deliveries.wake());
             notices.iter().filter_map(Weak::upgrade).for_each(|notices| notices.wake());
         };
-        self.store.on_change(move |news| match news {
+        self.store.on_change(move |notice| match notice {
             ChangeNotice::Appended { .. } => {}
             ChangeNotice::Due => deliver(),
             ChangeNotice::Changed => changed.notify_one(),
@@ -255,7 +255,7 @@ impl Wiring {
     pub fn replace_dealers(&self, config: Config) -> Result<(), InternalError> {
         let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
         let fixed = Arc::new(Fixed::from_config(&config));
-        let fresh = roster.replace_file(Arc::clone(&fixed), config.dealers, &self.ground)?;
+        let fresh = roster.replace_file(Arc::clone(&fixed), config.dealers, &self.deps)?;
         // Stored last: when applying fails, the old roster is still the one in service.
         self.take_over(&fresh)?;
         *self.fixed.write().unwrap_or_else(PoisonError::into_inner) = fixed;
@@ -272,7 +272,7 @@ impl Wiring {
             return Ok(());
         }
         let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fresh) = roster.follow(&self.ground)? {
+        if let Some(fresh) = roster.follow(&self.deps)? {
             self.take_over(&fresh)?;
             *roster = fresh;
             tracing::info!(hosted = roster.hosted(), "hosted dealers have changed");
@@ -287,7 +287,7 @@ impl Wiring {
     pub fn refresh(&self) -> Result<(), InternalError> {
         // A publisher may have sold something, or its staff decided in another process.
         self.deliveries.wake();
-        let _round = self.ground.inventories.round()?;
+        let _round = self.deps.inventories.round()?;
         self.registry.refresh()
     }
 
@@ -296,14 +296,14 @@ impl Wiring {
     pub fn tidy(&self) {
         self.sum_up_failures();
         let roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        roster.tidy(&self.ground);
+        roster.tidy(&self.deps);
     }
 
     /// Records the failed sign-ins of past hours, at most once a minute.
     fn sum_up_failures(&self) {
         let now = self.clock.now();
         let mut last = self.summed_up_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = last.is_none_or(|last| now.duration_since(last) >= SUMMED_UP);
+        let is_due = last.is_none_or(|last| now.duration_since(last) >= SUMMARY_INTERVAL);
         if !is_due {
             return;
         }
@@ -331,20 +331,20 @@ impl Wiring {
     /// Returns the hosting of dealers over the API, for a person; `None` unless the configuration enables
     /// it.
     #[must_use]
-    pub fn house(&self, actor: Actor) -> Option<House> {
+    pub fn hosted_dealers(&self, actor: Actor) -> Option<HostedDealers> {
         if !self.hosting {
             return None;
         }
         let fixed = Arc::clone(&self.fixed.read().unwrap_or_else(PoisonError::into_inner));
         let store = Arc::clone(&self.store);
         let clock = self.clock.clone();
-        Some(House { store, fixed, clock, actor, is_local: false })
+        Some(HostedDealers { store, fixed, clock, actor, is_local: false })
     }
 
     /// Returns the authentication of administrators.
     #[must_use]
     pub const fn means(&self) -> &AuthDeps {
-        &self.ground.means
+        &self.deps.means
     }
 
     /// Puts a roster into service. A suspended dealer gets no feeds; leads that it has accepted are
@@ -366,7 +366,7 @@ impl Wiring {
         *self.counted.write().unwrap_or_else(PoisonError::into_inner) = ids;
         self.registry.replace(agents);
         let hosts = &self.registry.settings.directory_hosts;
-        let directory = DirectoryAgent::open(hosts, &sellers, &self.ground);
+        let directory = DirectoryAgent::open(hosts, &sellers, &self.deps);
         self.registry.set_directory_agent(directory.map(|agent| Arc::new(agent) as SharedAgent));
         *self.sellers.0.write().unwrap_or_else(PoisonError::into_inner) = sellers;
         Ok(())

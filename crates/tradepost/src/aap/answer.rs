@@ -96,9 +96,9 @@ pub(super) fn refusal(
         .unwrap_or_else(|_| unreachable!("an error object has text keys and no NaN"));
     let ErrorObject { error_id, refusal, .. } = error;
     let code = refusal.code;
-    let misfit =
+    let field_error =
         |(pointer, keyword): (String, Keyword)| FieldError { pointer, keyword: keyword.name() };
-    let misfits = refusal.field_errors().into_iter().map(misfit).collect();
+    let misfits = refusal.field_errors().into_iter().map(field_error).collect();
     let row = ErrorProperties {
         name: code.name(),
         domain: DOMAIN,

@@ -415,9 +415,9 @@ fn distinct<'a>(dealers: impl Iterator<Item = &'a Arc<DealerAgent>>) -> Vec<Arc<
 async fn join_apart(
     join: impl FnOnce() -> JoinedAnswer + Send + 'static,
 ) -> Result<JoinedAnswer, CallFailed> {
-    const WHAT: &str = "joining answers of dealers";
-    let joined = piece(WHAT, join).await;
-    joined.ok_or_else(|| CallFailed::Broken(InternalError::new(WHAT, "it did not end")))
+    const CONTEXT: &str = "joining answers of dealers";
+    let joined = piece(CONTEXT, join).await;
+    joined.ok_or_else(|| CallFailed::Broken(InternalError::new(CONTEXT, "it did not end")))
 }
 
 /// Puts the name of the dealer first in a document.

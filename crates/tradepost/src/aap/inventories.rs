@@ -14,7 +14,7 @@ use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
 /// Maximum number of serialized listings in the cache, of all dealers: a few megabytes.
-const RECENT: usize = 4096;
+const MAX_CACHED_LISTINGS: usize = 4096;
 
 /// Inventories of a process.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Inventories {
             store: Arc::clone(store),
             clock: clock.clone(),
             budget: usize::try_from(budget).unwrap_or(usize::MAX),
-            recent: Arc::new(InventoryCache::new(RECENT)),
+            recent: Arc::new(InventoryCache::new(MAX_CACHED_LISTINGS)),
             loaded: Mutex::default(),
             uses: AtomicU64::default(),
             generations: RwLock::default(),
@@ -161,13 +161,13 @@ impl InventoryHandle {
     /// # Errors
     /// Fails when the store fails.
     pub async fn inventory(&self) -> Result<Arc<Inventory>, InternalError> {
-        const WHAT: &str = "loading an inventory";
+        const CONTEXT: &str = "loading an inventory";
         if let Some(inventory) = self.0.held() {
             return Ok(inventory);
         }
         let handle = self.clone();
-        let loaded = piece(WHAT, move || handle.load()).await;
-        loaded.unwrap_or_else(|| Err(InternalError::new(WHAT, "it ended early")))
+        let loaded = piece(CONTEXT, move || handle.load()).await;
+        loaded.unwrap_or_else(|| Err(InternalError::new(CONTEXT, "it ended early")))
     }
 
     /// Does the same on a thread that may block.

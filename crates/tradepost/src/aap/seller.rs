@@ -161,10 +161,10 @@ impl DealerAgent {
     pub fn open(
         dealer: &Arc<DealerConfig>,
         is_suspended: bool,
-        ground: &DealerDeps,
+        deps: &DealerDeps,
     ) -> Result<Self, InternalError> {
         let DealerDeps { store, means, origin, deliveries, inventories, seal, empty_searches } =
-            ground;
+            deps;
         let clock = &means.clock;
         let base_url = card::base_url(dealer, *origin);
         let card = card::publish(dealer, &base_url, |hash| {
@@ -175,12 +175,13 @@ impl DealerAgent {
         let card = match &dealer.card_signing {
             None => card,
             Some(signing) => {
-                const WHAT: &str = "signing the agent card";
+                const CONTEXT: &str = "signing the agent card";
                 let key = SigningKey::load(&signing.key_file, signing.kid.as_deref());
-                let key = key.map_err(|why| InternalError::new(WHAT, why.to_string()))?;
+                let key = key.map_err(|why| InternalError::new(CONTEXT, why.to_string()))?;
                 let signed = card.sign(&key, signing.jku.as_deref(), clock.now());
-                signed
-                    .map_err(|problems| InternalError::new(WHAT, describe(&problems).join("; ")))?
+                signed.map_err(|problems| {
+                    InternalError::new(CONTEXT, describe(&problems).join("; "))
+                })?
             }
         };
         let inventory = inventories.handle(&dealer.terms.id, dealer.terms.tombstone_lifetime);
@@ -482,9 +483,9 @@ impl Agent for DealerAgent {
     }
 
     /// Answers in the highest version, because the request has not been read yet (C-34).
-    fn refusal(&self, binding: Binding, trouble: &EarlyError<'_>) -> Option<ProfileRefusal> {
+    fn refusal(&self, binding: Binding, error: &EarlyError<'_>) -> Option<ProfileRefusal> {
         let version = versions(&self.dealer, binding).last().copied()?;
-        Some(match trouble {
+        Some(match error {
             EarlyError::TooOften(exceeded) => {
                 self.refuse(version, rate_limited(*exceeded), ResponsibleParty::TooOften)
             }
@@ -568,11 +569,11 @@ pub(super) async fn within<T, E: From<InternalError>>(
     patience: Duration,
     skill: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {
-    const WHAT: &str = "answering a message";
+    const CONTEXT: &str = "answering a message";
     match clock::within(patience, AssertUnwindSafe(skill).catch_unwind()).await {
         Ok(Ok(done)) => done,
-        Ok(Err(_)) => Err(InternalError::new(WHAT, "a skill panicked").into()),
-        Err(_) => Err(InternalError::new(WHAT, LATE).transient().into()),
+        Ok(Err(_)) => Err(InternalError::new(CONTEXT, "a skill panicked").into()),
+        Err(_) => Err(InternalError::new(CONTEXT, LATE).transient().into()),
     }
 }
 

@@ -6,7 +6,7 @@ use tradepost_server::agent::{Caller, RequestMeta};
 use tradepost_server::limit;
 
 /// Maximum length of a user agent's name in characters.
-const USER_AGENT: usize = 500;
+const MAX_USER_AGENT: usize = 500;
 
 /// Returns the evidence that is kept of how a lead was sent.
 pub(super) fn evidence(
@@ -17,7 +17,7 @@ pub(super) fn evidence(
     ConsentEvidence {
         principal: caller.principal.name.clone(),
         address: caller.address.to_canonical().to_string(),
-        user_agent: sent.user_agent.map(|name| name.chars().take(USER_AGENT).collect()),
+        user_agent: sent.user_agent.map(|name| name.chars().take(MAX_USER_AGENT).collect()),
         salt: fresh.into_bytes().to_vec(),
         body: sent.body.to_vec(),
     }

@@ -10,10 +10,10 @@ use tradepost_client::transport::innermost;
 use tradepost_document::words;
 
 /// Maximum length of an authority's text that is repeated, in characters.
-const LONGEST: usize = 400;
+const MAX_TEXT_LENGTH: usize = 400;
 
 /// Prefix of the types of an authority's problems (RFC 8555 §6.7).
-const TYPE: &str = "urn:ietf:params:acme:error:";
+const PROBLEM_TYPE_PREFIX: &str = "urn:ietf:params:acme:error:";
 
 words! {
     /// Reason why there is no new certificate.
@@ -86,7 +86,7 @@ impl AcmeError {
 
     /// Creates an error with several messages.
     pub(super) fn all(code: AcmeErrorCode, says: Vec<String>) -> Self {
-        let says = says.iter().map(|text| plain(text, LONGEST)).collect();
+        let says = says.iter().map(|text| plain(text, MAX_TEXT_LENGTH)).collect();
         Self { code, says, wait: None, is_spent: false }
     }
 
@@ -159,10 +159,10 @@ pub(super) fn words(problem: &Problem) -> Vec<String> {
     }
     let parts = problem.subproblems.iter().map(|part| {
         let kind = short(part.r#type.as_deref());
-        let said = text(kind, part.detail.as_deref());
+        let message = text(kind, part.detail.as_deref());
         match &part.identifier {
-            Some(name) => format!("{}: {said}", name.authorized(false)),
-            None => said,
+            Some(name) => format!("{}: {message}", name.authorized(false)),
+            None => message,
         }
     });
     parts.collect()
@@ -174,7 +174,7 @@ fn kind(problem: &Problem) -> String {
 
 fn short(kind: Option<&str>) -> String {
     let kind = kind.unwrap_or("without a type");
-    kind.strip_prefix(TYPE).unwrap_or(kind).to_owned()
+    kind.strip_prefix(PROBLEM_TYPE_PREFIX).unwrap_or(kind).to_owned()
 }
 
 #[cfg(test)]
@@ -195,22 +195,23 @@ mod tests {
             ("rejectedIdentifier", AcmeErrorCode::Refused),
             ("somethingNew", AcmeErrorCode::Refused),
         ] {
-            let text = format!(r#"{{"type": "{TYPE}{kind}", "detail": "a\u001b[2J\nb"}}"#);
-            let trouble = problem(&text);
-            assert_eq!((trouble.code, trouble.says), (code, vec![format!("{kind}: a[2J b")]));
+            let text =
+                format!(r#"{{"type": "{PROBLEM_TYPE_PREFIX}{kind}", "detail": "a\u001b[2J\nb"}}"#);
+            let error = problem(&text);
+            assert_eq!((error.code, error.says), (code, vec![format!("{kind}: a[2J b")]));
         }
         let long = format!(r#"{{"detail": "{}"}}"#, "x".repeat(10_000));
-        assert!(problem(&long).says[0].chars().count() <= LONGEST + 1);
+        assert!(problem(&long).says[0].chars().count() <= MAX_TEXT_LENGTH + 1);
     }
 
     #[test]
     fn all_parts_of_a_problem_are_told() {
-        let trouble = problem(
+        let error = problem(
             r#"{"type": "urn:ietf:params:acme:error:compound", "detail": "several", "subproblems": [
                 {"type": "urn:ietf:params:acme:error:dns", "detail": "nowhere",
                  "identifier": {"type": "dns", "value": "a.example"}},
                 {"type": "urn:ietf:params:acme:error:caa"}]}"#,
         );
-        assert_eq!(trouble.says, ["a.example: dns: nowhere", "caa"]);
+        assert_eq!(error.says, ["a.example: dns: nowhere", "caa"]);
     }
 }

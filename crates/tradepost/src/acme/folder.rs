@@ -14,10 +14,10 @@ use tradepost_server::private_file::{create_folder, write_new};
 use super::failure::{AcmeError, AcmeErrorCode};
 
 /// File with the history of orders.
-const STANDING: &str = "orders.json";
+const HISTORY_FILE: &str = "orders.json";
 
 /// File that is locked during an order, because several processes may share the folder.
-const LOCK: &str = "order.lock";
+const LOCK_FILE: &str = "order.lock";
 
 /// The folder of the files.
 #[derive(Debug, Clone)]
@@ -60,8 +60,9 @@ impl AcmeFolder {
     pub(super) fn lock(&self) -> Result<Option<File>, AcmeError> {
         let mut options = File::options();
         let file = options.create(true).truncate(false).write(true).mode(0o600);
-        let file =
-            file.open(self.path(LOCK)).map_err(|error| AcmeError::of_file(LOCK, error.kind()))?;
+        let file = file
+            .open(self.path(LOCK_FILE))
+            .map_err(|error| AcmeError::of_file(LOCK_FILE, error.kind()))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -105,8 +106,8 @@ impl AcmeFolder {
 
     /// Reads the history of orders of `wanted`. A file with invalid content counts as an empty history;
     /// one that cannot be read now may be readable later.
-    pub(super) fn standing(&self, wanted: &str) -> Result<OrderHistory, AcmeError> {
-        let bytes = self.read(STANDING)?.unwrap_or_default();
+    pub(super) fn history(&self, wanted: &str) -> Result<OrderHistory, AcmeError> {
+        let bytes = self.read(HISTORY_FILE)?.unwrap_or_default();
         let known: OrderHistory = json::from_slice(&bytes).unwrap_or_default();
         if known.wanted == wanted {
             return Ok(known);
@@ -116,8 +117,8 @@ impl AcmeFolder {
         Ok(OrderHistory { wanted, issued_by, ..OrderHistory::default() })
     }
 
-    pub(super) fn keep_standing(&self, standing: &OrderHistory) -> Result<(), AcmeError> {
-        let bytes = json::to_vec(standing).unwrap_or_default();
-        self.write(STANDING, &bytes)
+    pub(super) fn store_history(&self, history: &OrderHistory) -> Result<(), AcmeError> {
+        let bytes = json::to_vec(history).unwrap_or_default();
+        self.write(HISTORY_FILE, &bytes)
     }
 }

@@ -19,7 +19,7 @@ use super::web::AcmeClient;
 use crate::config::acme::{Acme, CERTIFICATE};
 
 /// Interval at which the authority's decision is polled.
-const ASKING: RetryPolicy = RetryPolicy::new()
+const POLL_POLICY: RetryPolicy = RetryPolicy::new()
     .initial_delay(Duration::from_millis(500))
     .backoff(1.5)
     .timeout(Duration::from_secs(5 * 60));
@@ -56,7 +56,7 @@ pub(super) async fn obtain(
     if let Some(cause) = show(&mut order, &shown).await? {
         return Err(unproven(&mut order, Some(cause)).await);
     }
-    match order.poll_ready(&ASKING).await {
+    match order.poll_ready(&POLL_POLICY).await {
         Ok(OrderStatus::Ready) => {}
         Ok(_) => return Err(unproven(&mut order, None).await),
         Err(Error::Api(problem)) => {
@@ -73,7 +73,7 @@ pub(super) async fn obtain(
     folder.write_half(CERTIFICATE, &[b' '; ROOM])?;
     let issued = async {
         order.finalize_csr(request.der()).await?;
-        order.poll_certificate(&ASKING).await
+        order.poll_certificate(&POLL_POLICY).await
     };
     let chain = issued.await.map_err(|error| AcmeError::from(error).of_a_spent_order())?;
     Ok(format!("{}{chain}", key.serialize_pem()))

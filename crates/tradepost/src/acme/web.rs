@@ -22,7 +22,7 @@ use crate::config::acme::Acme;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum size of an answer in bytes; a certificate chain has a few thousand.
-const LARGEST: usize = 1 << 20;
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
 /// HTTP client for an authority.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ impl AcmeClient {
         self.note_wait(&response);
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(other)? {
-            if body.len() + chunk.len() > LARGEST {
+            if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
                 return Err(Error::Other("the answer is too large".into()));
             }
             body.extend_from_slice(&chunk);

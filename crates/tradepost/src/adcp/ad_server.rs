@@ -63,7 +63,7 @@ pub(super) fn carrier(
     clock: &Clock,
 ) -> RemoteOrders {
     let shared: Arc<Store> = Arc::clone(publisher_store.store());
-    let ground = RemoteOrderDeps {
+    let deps = RemoteOrderDeps {
         publisher_store: Arc::new(publisher_store.clone()),
         notify: publisher_store.notify_orders(),
         clock: clock.clone(),
@@ -72,9 +72,9 @@ pub(super) fn carrier(
         is_sandbox: profile.sandbox,
     };
     let terms = order_terms(config, &profile.catalogue);
-    let mut orders = RemoteOrders::new(&profile.id, ad_server, terms, ground);
+    let mut orders = RemoteOrders::new(&profile.id, ad_server, terms, deps);
     let longest = config.settings.timeout.max(config.settings.report_timeout);
-    orders.patience = longest.saturating_mul(REQUESTS_OF_A_STEP).max(Duration::from_secs(1));
+    orders.timeout = longest.saturating_mul(REQUESTS_OF_A_STEP).max(Duration::from_secs(1));
     orders.report_every = config.report_every;
     orders.zone = profile.catalogue.inventory.time_zone.clone();
     orders

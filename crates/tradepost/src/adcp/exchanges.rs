@@ -15,10 +15,10 @@ use tradepost_server::agent::{Caller, PageTokens};
 use tradepost_server::tasks::TaskPage;
 
 /// Maximum number of tasks of one caller.
-const EACH: usize = 32;
+const MAX_TASKS_PER_CALLER: usize = 32;
 
 /// Maximum total bytes of answers.
-const BYTES: usize = 16 * 1024 * 1024;
+const MAX_TOTAL_BYTES: usize = 16 * 1024 * 1024;
 
 /// Default page size in tasks (A2A §3.1.4).
 const PAGE_SIZE: u32 = 50;
@@ -29,7 +29,7 @@ pub struct Exchanges(Mutex<BoundedCache<String, VecDeque<KeptExchange>>>);
 
 impl Default for Exchanges {
     fn default() -> Self {
-        Self(Mutex::new(BoundedCache::new(BYTES)))
+        Self(Mutex::new(BoundedCache::new(MAX_TOTAL_BYTES)))
     }
 }
 
@@ -44,12 +44,12 @@ impl Exchanges {
     pub fn keep(&self, tenant: &str, task: Task, size: usize) {
         let mut kept = self.lock();
         // A single answer must not evict those of all other callers.
-        if size > BYTES / EACH {
+        if size > MAX_TOTAL_BYTES / MAX_TASKS_PER_CALLER {
             return;
         }
         let mut own = kept.remove(tenant).unwrap_or_default();
         // A busy caller evicts only its own tasks.
-        if own.len() >= EACH {
+        if own.len() >= MAX_TASKS_PER_CALLER {
             own.pop_front();
         }
         own.push_back(KeptExchange { task, size });
@@ -156,12 +156,16 @@ mod tests {
     #[test]
     fn memory_is_bounded_by_what_the_answers_weigh() {
         let exchanges = Exchanges::default();
-        exchanges.keep("a", task("huge"), BYTES);
+        exchanges.keep("a", task("huge"), MAX_TOTAL_BYTES);
         assert!(exchanges.get("a", "huge").is_none());
         for number in 0..100 {
-            exchanges.keep(&format!("caller {number}"), task(&number.to_string()), BYTES / EACH);
+            exchanges.keep(
+                &format!("caller {number}"),
+                task(&number.to_string()),
+                MAX_TOTAL_BYTES / MAX_TASKS_PER_CALLER,
+            );
         }
-        assert_eq!(exchanges.lock().len(), EACH);
+        assert_eq!(exchanges.lock().len(), MAX_TASKS_PER_CALLER);
         assert!(exchanges.get("caller 99", "99").is_some());
     }
 }

@@ -11,7 +11,7 @@ use tradepost_document::json::Value;
 use tradepost_server::refusals::FieldError;
 
 /// Placeholder for a name that the caller invented.
-const MADE_UP: &str = "*";
+const INVENTED_NAME: &str = "*";
 
 /// Keyword of any other constraint.
 const OTHER: &str = "other";
@@ -83,7 +83,7 @@ fn of_error(error: &AdcpError) -> Vec<FieldError> {
 fn masked<'s>(steps: impl Iterator<Item = &'s str>) -> String {
     let shown = |step: &'s str| {
         let is_place = step.bytes().all(|byte| byte.is_ascii_digit());
-        if is_place || names().contains(step) { step } else { MADE_UP }
+        if is_place || names().contains(step) { step } else { INVENTED_NAME }
     };
     steps.map(|step| format!("/{}", shown(step))).collect()
 }
@@ -143,8 +143,10 @@ mod tests {
             ..error("packages[0].budget")
         };
         let found = of_errors(&[with_issues, error("packages[12].targeting_overlay.planted")]);
-        let found: Vec<_> =
-            found.iter().map(|misfit| format!("{} {}", misfit.pointer, misfit.keyword)).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|field_error| format!("{} {}", field_error.pointer, field_error.keyword))
+            .collect();
         assert_eq!(
             found,
             [

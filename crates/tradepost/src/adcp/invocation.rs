@@ -163,8 +163,8 @@ pub fn task(
     id: String,
     context_id: String,
 ) -> Task {
-    let said = (!answer.message.is_empty()).then(|| Part::text(answer.message.clone()));
-    let parts = said.into_iter().chain([Part::data(document)]).collect();
+    let text_part = (!answer.message.is_empty()).then(|| Part::text(answer.message.clone()));
+    let parts = text_part.into_iter().chain([Part::data(document)]).collect();
     let (state, artifact_id) = match answer.is_failure() {
         true => (TaskState::Failed, "error-result"),
         false => (TaskState::Completed, "adcp-result"),
@@ -181,7 +181,7 @@ pub fn task(
 
 /// Returns the field errors of a failed task.
 #[must_use]
-pub fn misfits_of(task: &Task) -> Vec<FieldError> {
+pub fn field_errors_of(task: &Task) -> Vec<FieldError> {
     if task.status.state != TaskState::Failed {
         return Vec::new();
     }

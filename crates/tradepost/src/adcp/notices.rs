@@ -33,7 +33,7 @@ use super::keys::WebhookKey;
 const ATTEMPTS: u32 = 24;
 
 /// Page size when due notifications are searched for some that may be sent.
-const PAGE: usize = 256;
+const PAGE_SIZE: usize = 256;
 
 const JSON: &str = "application/json";
 
@@ -42,7 +42,7 @@ const JSON: &str = "application/json";
 pub struct Notices {
     publisher: String,
     key: Arc<WebhookKey>,
-    ground: NotificationDeps,
+    deps: NotificationDeps,
     /// Retry schedule of failed attempts.
     pub schedule: RetrySchedule,
     stopping: AtomicBool,
@@ -68,11 +68,11 @@ pub struct NotificationDeps {
 impl Notices {
     /// Creates the sender of a publisher, with `key` for signatures.
     #[must_use]
-    pub fn new(publisher: &str, key: Arc<WebhookKey>, ground: NotificationDeps) -> Self {
+    pub fn new(publisher: &str, key: Arc<WebhookKey>, deps: NotificationDeps) -> Self {
         let schedule = RetrySchedule { attempts: ATTEMPTS, ..RetrySchedule::default() };
         let publisher = publisher.to_owned();
         let stopping = AtomicBool::new(false);
-        Self { publisher, key, ground, schedule, stopping }
+        Self { publisher, key, deps, schedule, stopping }
     }
 
     /// Delivers until `stop` resolves, then waits up to `grace` for attempts in progress.
@@ -82,7 +82,7 @@ impl Notices {
 
     /// Checks the queue again: another process may have added to it.
     pub fn wake(&self) {
-        self.ground.notify.notify_one();
+        self.deps.notify.notify_one();
     }
 
     /// Passes due notifications to `take`, page by page, until it has enough.
@@ -90,13 +90,13 @@ impl Notices {
         &self,
         mut take: impl FnMut(Stored<QueuedNotification>) -> bool,
     ) -> Result<(), InternalError> {
-        let mut query = Query { limit: PAGE, ..Query::in_state(QueuedNotification::DUE) };
+        let mut query = Query { limit: PAGE_SIZE, ..Query::in_state(QueuedNotification::DUE) };
         loop {
             let page =
-                self.ground.publisher_store.look(|reader| reader.all::<QueuedNotification>(&query));
+                self.deps.publisher_store.look(|reader| reader.all::<QueuedNotification>(&query));
             let page = page.map_err(InternalError::on("reading due notifications"))?;
             query.continue_behind(page.iter().map(|notice| &notice.record));
-            let full = page.len() == PAGE;
+            let full = page.len() == PAGE_SIZE;
             for notice in page {
                 if !take(notice) {
                     return Ok(());
@@ -114,7 +114,7 @@ impl Notices {
         now: Timestamp,
     ) -> Result<ReceiverReply, AttemptError> {
         let headers = |url: &Url| self.headers(notice, url, now);
-        self.ground.sender.ask(&notice.url, headers, notice.body.clone()).await
+        self.deps.sender.ask(&notice.url, headers, notice.body.clone()).await
     }
 
     /// Returns the headers that authenticate us: the credential that the receiver asked for, or
@@ -155,7 +155,7 @@ impl Notices {
         sent: Result<ReceiverReply, AttemptError>,
     ) -> Result<(), InternalError> {
         let id = notice.record.id.clone();
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         let attempt = recorded(fired_at, now, &sent);
         let sent = sent.map(|_| ());
         let failures = notice.thing.attempts.saturating_add(1);
@@ -171,7 +171,7 @@ impl Notices {
                 RetryDecision::GiveUp => (QueuedNotification::DEAD, now),
             },
         };
-        self.tell(notice, state, sent.err());
+        self.log_attempt(notice, state, sent.err());
         let job = move |tx: &dyn tradepost_publisher::store::StoreTx| {
             let found = tx.find::<QueuedNotification>(&id)?;
             // Another task may have settled it while the attempt was in progress.
@@ -190,7 +190,7 @@ impl Notices {
             }
             Ok(())
         };
-        self.ground
+        self.deps
             .publisher_store
             .act::<(), InternalError>(job)
             .await
@@ -204,10 +204,16 @@ impl Notices {
             return RetryDecision::GiveUp;
         }
         // 410 ends a webhook of A2A; AdCP has no such rule, and the receiver may come back.
-        self.schedule.advise(failures, failed.retry_after, (self.ground.edge.random)())
+        self.schedule.advise(failures, failed.retry_after, (self.deps.edge.random)())
     }
 
-    fn tell(&self, notice: &Stored<QueuedNotification>, state: &str, failed: Option<AttemptError>) {
+    /// Logs the result of an attempt, without the path of the receiver's address.
+    fn log_attempt(
+        &self,
+        notice: &Stored<QueuedNotification>,
+        state: &str,
+        failed: Option<AttemptError>,
+    ) {
         let publisher = &self.publisher;
         let place = notice.record.place;
         let host = host(&notice.thing.url);
@@ -227,11 +233,11 @@ impl DeliveryQueue for Notices {
     type Turn = Stored<QueuedNotification>;
 
     fn now(&self) -> Timestamp {
-        self.ground.clock.now()
+        self.deps.clock.now()
     }
 
     fn edge(&self) -> &ClockAndRandom {
-        &self.ground.edge
+        &self.deps.edge
     }
 
     fn limits(&self) -> OutboxLimits {
@@ -247,8 +253,7 @@ impl DeliveryQueue for Notices {
         let mut due = Vec::new();
         // Checked every time: the lock is lost with its database session, and then another process
         // delivers.
-        let is_courier =
-            self.ground.shared.as_ref().map_or(Ok(true), |store| store.is_courier())?;
+        let is_courier = self.deps.shared.as_ref().map_or(Ok(true), |store| store.is_courier())?;
         if !is_courier || self.stopping.load(Ordering::SeqCst) {
             return Ok(due);
         }
@@ -286,13 +291,13 @@ impl DeliveryQueue for Notices {
         self: Arc<Self>,
         notice: Stored<QueuedNotification>,
     ) -> Result<(), InternalError> {
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         let sent = self.attempt(&notice.thing, now).await;
         self.note(&notice, now, sent).await
     }
 
     async fn woken(&self) {
-        self.ground.notify.notified().await;
+        self.deps.notify.notified().await;
     }
 
     fn stop(&self) {

@@ -19,7 +19,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Maximum number of forecasts that are asked for at once.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_FORECASTS: usize = 8;
 
 /// Setting that the operator has to check when the ad server refuses to be asked.
 const SETTING: &str = "publishers.ad_server";
@@ -34,7 +34,7 @@ pub struct OrderChecker {
     publisher: String,
     ad_server: Arc<dyn AdServer>,
     clock: Clock,
-    patience: Duration,
+    timeout: Duration,
     validation: QuestionBreaker,
     forecasts: QuestionBreaker,
 }
@@ -50,13 +50,13 @@ enum Forecast {
 }
 
 impl OrderChecker {
-    /// Creates the checker of a publisher, whose answers may take up to `patience`.
+    /// Creates the checker of a publisher, whose answers may take up to `timeout`.
     #[must_use]
     pub fn new(
         publisher: &str,
         ad_server: Arc<dyn AdServer>,
         clock: &Clock,
-        patience: Duration,
+        timeout: Duration,
     ) -> Self {
         let breaker = || Mutex::new(CircuitBreaker::new(Backoff::constant(RETRY_INTERVAL)));
         Self {
@@ -64,7 +64,7 @@ impl OrderChecker {
             ad_server,
             clock: clock.clone(),
             // There are two questions, and the rest of the time is for what else the answer needs.
-            patience: CHECK_TIMEOUT.min(patience / 4),
+            timeout: CHECK_TIMEOUT.min(timeout / 4),
             validation: breaker(),
             forecasts: breaker(),
         }
@@ -84,7 +84,7 @@ impl OrderChecker {
             answer.availability = more.availability;
             answer.problems.extend(more.problems);
         }
-        self.tell(&answer.problems);
+        self.log_problems(&answer.problems);
         Ok(answer)
     }
 
@@ -95,7 +95,7 @@ impl OrderChecker {
         question: impl Future<Output = Result<T, AdServerError>>,
     ) -> Result<T, Unavailable> {
         may_ask(&mut lock(breaker), self.clock.elapsed())?;
-        let answer = tokio::time::timeout(self.patience, question).await;
+        let answer = tokio::time::timeout(self.timeout, question).await;
         let error = match answer.unwrap_or(Err(AdServerError::Unanswered)) {
             Ok(answer) => {
                 lock(breaker).succeeded();
@@ -118,7 +118,7 @@ impl OrderChecker {
         let mut answer = OrderAnswer::default();
         let is_asked = |one: &&LineItemSpec| question.forecast.contains(&one.package_id);
         let asked: Vec<&LineItemSpec> = question.line_items.iter().filter(is_asked).collect();
-        for some in asked.chunks(AT_ONCE) {
+        for some in asked.chunks(MAX_CONCURRENT_FORECASTS) {
             let forecasts = join_all(some.iter().map(|line_item| self.forecast(line_item))).await;
             for (line_item, forecast) in some.iter().zip(forecasts) {
                 match forecast? {
@@ -155,8 +155,8 @@ impl OrderChecker {
         }
     }
 
-    /// Logs problems that the publisher's people have to mend, not the buyer.
-    fn tell(&self, problems: &[PackageProblem]) {
+    /// Logs problems that the publisher's staff have to fix, not the buyer.
+    fn log_problems(&self, problems: &[PackageProblem]) {
         let publisher = &self.publisher;
         for problem in problems {
             if matches!(problem.field.as_str(), "product_id" | "account") {

@@ -34,13 +34,14 @@ mod reports;
 const STEPS_IN_A_ROW: usize = 100;
 
 /// Page size when due orders are searched for some that may be worked on.
-const PAGE: usize = 128;
+const PAGE_SIZE: usize = 128;
 
 /// Time after which the queue is looked at again, whatever it says: reports become due without a change.
-const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(30);
+const POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
 /// Pauses after failures.
-const PAUSES: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_mins(10) };
+const FAILURE_BACKOFF: Backoff =
+    Backoff { first: Duration::from_secs(2), longest: Duration::from_mins(10) };
 
 /// Step that is reported while the ad server does not answer.
 const NO_ANSWER: &str = "the ad server has not answered for a while; it is tried again";
@@ -51,11 +52,11 @@ pub struct RemoteOrders {
     publisher: String,
     ad_server: Arc<dyn AdServer>,
     terms: OrderTerms,
-    ground: RemoteOrderDeps,
+    deps: RemoteOrderDeps,
     /// Pauses after failures.
     pub pauses: Backoff,
     /// Maximum time for a step; a step that another process has begun counts as ended after it.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Time between two requests for the delivery of an order.
     pub report_every: SignedDuration,
     /// Time zone of the publisher's days.
@@ -95,15 +96,15 @@ impl RemoteOrders {
         publisher: &str,
         ad_server: Arc<dyn AdServer>,
         terms: OrderTerms,
-        ground: RemoteOrderDeps,
+        deps: RemoteOrderDeps,
     ) -> Self {
         Self {
             publisher: publisher.to_owned(),
             ad_server,
             terms,
-            ground,
-            pauses: PAUSES,
-            patience: Duration::from_secs(30),
+            deps,
+            pauses: FAILURE_BACKOFF,
+            timeout: Duration::from_secs(30),
             report_every: REPORT_EVERY,
             zone: TimeZone::UTC,
             stopping: AtomicBool::new(false),
@@ -118,7 +119,7 @@ impl RemoteOrders {
 
     /// Checks the queue again: another process may have added to it.
     pub fn wake(&self) {
-        self.ground.notify.notify_one();
+        self.deps.notify.notify_one();
     }
 
     /// Does what is due for one buy, step by step.
@@ -136,7 +137,7 @@ impl RemoteOrders {
 
     /// Does the next step of a buy. Returns true when there may be another one at once.
     async fn advance(&self, id: &str) -> Result<bool, InternalError> {
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         let read = |reader: &dyn StoreRead| {
             let found = reader.find::<RemoteOrder>(id)?;
             let Some(kept) = found.filter(|kept| kept.thing.has_steps(now)) else {
@@ -145,7 +146,7 @@ impl RemoteOrders {
             let wanted = read_wanted(reader, &kept.thing, &self.terms, now)?;
             Ok::<_, InternalError>(Some(OrderWork { remote: kept.thing, wanted }))
         };
-        let Some(work) = self.ground.publisher_store.look(read)? else { return Ok(false) };
+        let Some(work) = self.deps.publisher_store.look(read)? else { return Ok(false) };
         let remote = work.remote;
         if let Some(begun) = remote.begun.clone() {
             return self.clear(id, &remote, begun, now).await;
@@ -186,7 +187,7 @@ impl RemoteOrders {
         }
         let done = self.execute(&remote, &step).await;
         if let Err(error) = &done {
-            self.tell(id, &step, error);
+            self.log_failed_step(id, &step, error);
         }
         let done = done.map_err(step_error);
         let pauses = self.pauses;
@@ -215,9 +216,9 @@ impl RemoteOrders {
         begun: BegunStep,
         looked_at: Timestamp,
     ) -> Result<bool, InternalError> {
-        let patience = SignedDuration::try_from(self.patience).unwrap_or(SignedDuration::MAX);
-        let ends = begun.at.checked_add(patience).unwrap_or(Timestamp::MAX);
-        if !begun.ended && self.ground.clock.now() < ends {
+        let timeout = SignedDuration::try_from(self.timeout).unwrap_or(SignedDuration::MAX);
+        let ends = begun.at.checked_add(timeout).unwrap_or(Timestamp::MAX);
+        if !begun.ended && self.deps.clock.now() < ends {
             let wait = move |order: &mut RemoteOrder, _| {
                 // It may have ended meanwhile.
                 if order.has_begun(&begun.step, begun.at) {
@@ -229,7 +230,7 @@ impl RemoteOrders {
         }
         let found = self.look_up(remote, &begun.step).await;
         if let Err(error) = &found {
-            self.tell(id, &begun.step, error);
+            self.log_failed_step(id, &begun.step, error);
         }
         let found = found.map_err(step_error);
         let pauses = self.pauses;
@@ -265,8 +266,8 @@ impl RemoteOrders {
         change: impl Fn(&mut RemoteOrder, Timestamp) -> T + Send + 'static,
     ) -> Result<Option<T>, InternalError> {
         let id = id.to_owned();
-        let now = self.ground.clock.now();
-        let is_sandbox = self.ground.is_sandbox;
+        let now = self.deps.clock.now();
+        let is_sandbox = self.deps.is_sandbox;
         let job = move |tx: &dyn StoreTx| {
             let Some(mut kept) = tx.find::<RemoteOrder>(&id)? else { return Ok(None) };
             let before = kept.thing.clone();
@@ -287,11 +288,12 @@ impl RemoteOrders {
             }
             Ok(Some(done))
         };
-        let done = self.ground.publisher_store.act::<_, InternalError>(job).await;
+        let done = self.deps.publisher_store.act::<_, InternalError>(job).await;
         done.map_err(InternalError::on("storing a step at the ad server"))
     }
 
-    fn tell(&self, id: &str, step: &RemoteStep, error: &AdServerError) {
+    /// Logs a step that has failed at the ad server.
+    fn log_failed_step(&self, id: &str, step: &RemoteStep, error: &AdServerError) {
         let publisher = &self.publisher;
         let step = step.name();
         // The ad server's own text is stored for people, and is not for the log.
@@ -308,11 +310,11 @@ impl DeliveryQueue for RemoteOrders {
     type Turn = Stored<RemoteOrder>;
 
     fn now(&self) -> Timestamp {
-        self.ground.clock.now()
+        self.deps.clock.now()
     }
 
     fn edge(&self) -> &ClockAndRandom {
-        &self.ground.edge
+        &self.deps.edge
     }
 
     fn limits(&self) -> OutboxLimits {
@@ -325,18 +327,17 @@ impl DeliveryQueue for RemoteOrders {
         busy: &BlockedPushes,
         room: usize,
     ) -> Result<Vec<Stored<RemoteOrder>>, InternalError> {
-        let is_courier =
-            self.ground.shared.as_ref().map_or(Ok(true), |store| store.is_courier())?;
+        let is_courier = self.deps.shared.as_ref().map_or(Ok(true), |store| store.is_courier())?;
         if !is_courier || self.stopping.load(Ordering::SeqCst) {
             return Ok(Vec::new());
         }
         let mut due = Vec::new();
         let changes = Some(Changes::By(now));
-        let mut query = Query { changes, limit: PAGE, ..Query::default() };
+        let mut query = Query { changes, limit: PAGE_SIZE, ..Query::default() };
         loop {
-            let page = self.ground.publisher_store.look(|reader| reader.all::<RemoteOrder>(&query));
+            let page = self.deps.publisher_store.look(|reader| reader.all::<RemoteOrder>(&query));
             let page = page.map_err(InternalError::on("reading due orders"))?;
-            let is_last = page.len() < PAGE;
+            let is_last = page.len() < PAGE_SIZE;
             due.extend(page.into_iter().filter(|order| {
                 let who = Self::who(order);
                 // The index may be older than the rules of when a record is due.
@@ -347,7 +348,7 @@ impl DeliveryQueue for RemoteOrders {
             if is_last || due.len() >= room {
                 break;
             }
-            query.skip += PAGE;
+            query.skip += PAGE_SIZE;
         }
         due.truncate(room);
         Ok(due)
@@ -356,10 +357,10 @@ impl DeliveryQueue for RemoteOrders {
     fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, InternalError> {
         let states = RemoteOrder::OPEN.map(|phase: RemotePhase| phase.to_string()).into();
         let query = Query { states, changes: Some(Changes::After(now)), ..Query::default() };
-        let found = self.ground.publisher_store.look(|reader| reader.all::<RemoteOrder>(&query));
+        let found = self.deps.publisher_store.look(|reader| reader.all::<RemoteOrder>(&query));
         let found = found.map_err(InternalError::on("reading due orders"))?;
         let next = found.iter().filter_map(|order| order.thing.next_at()).min();
-        let again = now.checked_add(LOOK_AGAIN).unwrap_or(Timestamp::MAX);
+        let again = now.checked_add(POLL_INTERVAL).unwrap_or(Timestamp::MAX);
         Ok(Some(next.map_or(again, |next| next.min(again))))
     }
 
@@ -374,7 +375,7 @@ impl DeliveryQueue for RemoteOrders {
     }
 
     async fn woken(&self) {
-        self.ground.notify.notified().await;
+        self.deps.notify.notified().await;
     }
 
     fn stop(&self) {

@@ -55,7 +55,7 @@ pub fn signer(agent: &BuyerAgent) -> Principal {
 }
 
 /// Interval between two removals of expired data.
-const TIDYING: Duration = Duration::from_hours(1);
+const CLEANUP_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Agent of a publisher in service.
 #[derive(Debug)]
@@ -90,9 +90,9 @@ pub struct PublisherAgent {
     pub(super) tools: Vec<AdcpTool>,
     pub(super) exchanges: Exchanges,
     /// Time of the last removal of expired data, in seconds of the monotonic clock.
-    pub(super) tidied_at: AtomicU64,
+    pub(super) cleaned_up_at: AtomicU64,
     /// Maximum time for an answer.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
     pub(super) clock: Clock,
 }
 
@@ -199,9 +199,10 @@ impl PublisherAgent {
         self.notices.wake();
         self.orders.iter().for_each(|orders| orders.wake());
         let running = self.clock.elapsed().as_secs();
-        let due = self.tidied_at.load(Ordering::Relaxed).saturating_add(TIDYING.as_secs());
+        let due =
+            self.cleaned_up_at.load(Ordering::Relaxed).saturating_add(CLEANUP_INTERVAL.as_secs());
         if due <= running {
-            self.tidied_at.store(running, Ordering::Relaxed);
+            self.cleaned_up_at.store(running, Ordering::Relaxed);
             self.publisher().tidy(now).await;
         }
     }
@@ -225,7 +226,7 @@ impl PublisherAgent {
         // A panic in a tool is an internal error like any other: the caller gets an error id.
         let publisher = self.publisher();
         let answered = AssertUnwindSafe(publisher.answer(call)).catch_unwind();
-        let broken = match tokio::time::timeout(self.patience, answered).await {
+        let broken = match tokio::time::timeout(self.timeout, answered).await {
             Ok(Ok(answer)) => return answer,
             Ok(Err(_)) => InternalError::new("answering a request", "a tool panicked"),
             Err(_) => InternalError::new("answering a request", LATE),
@@ -376,7 +377,7 @@ impl Agent for PublisherAgent {
 
     fn misfits_of(&self, answer: &agent::AgentAnswer) -> Vec<FieldError> {
         if let agent::AgentAnswer::Begun(task) = answer {
-            invocation::misfits_of(task)
+            invocation::field_errors_of(task)
         } else {
             Vec::new()
         }

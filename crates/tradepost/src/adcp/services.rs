@@ -68,7 +68,7 @@ pub struct Outside {
     /// Credentials that creative verifiers accept from it.
     pub(super) verifiers: Credentials,
     /// Maximum time for a decision of a governance agent, over all requests to it.
-    patience: Duration,
+    timeout: Duration,
     read: Limiter,
     write: Limiter,
     insert: Limiter,
@@ -97,7 +97,7 @@ impl Outside {
             orders: None,
             signer: None,
             verifiers: Credentials(Vec::new()),
-            patience: GOVERNANCE_TIMEOUT,
+            timeout: GOVERNANCE_TIMEOUT,
             read: limiter(rates.read, "read"),
             write: limiter(rates.write, "write"),
             insert: limiter(rates.insert, "insert"),
@@ -107,8 +107,8 @@ impl Outside {
     /// Limits outgoing calls to four fifths of the time for an answer, so that a timeout can still
     /// be reported.
     #[must_use]
-    pub fn answering_within(self, patience: Duration) -> Self {
-        Self { patience: (patience / 5 * 4).min(GOVERNANCE_TIMEOUT), ..self }
+    pub fn answering_within(self, timeout: Duration) -> Self {
+        Self { timeout: (timeout / 5 * 4).min(GOVERNANCE_TIMEOUT), ..self }
     }
 
     /// Creates a client for one agent. It is not kept: what one caller has named must not be used
@@ -120,15 +120,15 @@ impl Outside {
         };
         // Checked again: the setting that permitted it may have changed since it was stored.
         let destination = self.egress.read(&agent.url).map_err(|_| CallError::Silent)?;
-        let build = |secure| client::build(&self.egress, self.patience, secure);
+        let build = |secure| client::build(&self.egress, self.timeout, secure);
         let plain = build(false).map_err(silent)?;
         // A TLS client is created only when needed: a machine without root certificates can still
         // call itself.
         let is_secure = destination.url.scheme() == "https";
         let secure = if is_secure { build(true).map_err(silent)? } else { plain.clone() };
         let limits = TransportLimits {
-            timeout: self.patience,
-            connect: self.patience,
+            timeout: self.timeout,
+            connect: self.timeout,
             max_body: MAX_DECISION,
         };
         let transport = HttpTransport::over(plain, secure, limits);
@@ -170,7 +170,7 @@ impl Outside {
         request: Map,
     ) -> Result<Map, CallError> {
         let client = self.client(agent)?;
-        let called = tokio::time::timeout(self.patience, client.call(task, request)).await;
+        let called = tokio::time::timeout(self.timeout, client.call(task, request)).await;
         let Ok(called) = called else {
             tracing::warn!(publisher = %self.publisher, task, "an agent took too long to answer");
             return Err(CallError::Silent);

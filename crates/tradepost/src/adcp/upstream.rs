@@ -29,7 +29,8 @@ const SETTING: &str = "publishers.upstream.url";
 const MAX_ANSWER: usize = 1024 * 1024;
 
 /// Backoff after failures: a second, then twice as long each time.
-const PAUSES: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
+const FAILURE_BACKOFF: Backoff =
+    Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 
 /// Client of an ad server.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl SoldOutClient {
             fresh_for: span(settings.freshness),
             usable_for: span(settings.keep),
             pace: Duration::ZERO,
-            waits: PAUSES,
+            waits: FAILURE_BACKOFF,
         };
         let known = Mutex::new(StaleValue::new(terms));
         Ok(Self { settings, client, clock: clock.clone(), known })
@@ -94,9 +95,9 @@ impl SoldOutClient {
                     known.succeeded(self.clock.elapsed(), sold_out);
                     return Ok(fresh);
                 }
-                Err((trouble, cause)) => {
+                Err((error, cause)) => {
                     tracing::warn!(cause, "the ad server could not be asked");
-                    known.failed(self.clock.elapsed(), trouble);
+                    known.failed(self.clock.elapsed(), error);
                 }
             }
         }

@@ -19,7 +19,7 @@ use crate::acme::Orders;
 use crate::config::AccessThresholds;
 
 /// Multiple of the space to be kept free below which an alert is raised.
-const AMPLE: u64 = 2;
+const ALERT_FACTOR: u64 = 2;
 
 tradepost_document::catalog! {
     /// Kind of a problem: the part of its key before the slash.
@@ -223,7 +223,7 @@ impl AlertWatch {
         let (folder, least) = self.disk.as_ref()?;
         let free = room(folder).ok()?.free;
         let is_full = free < *least;
-        (free < least.saturating_mul(AMPLE)).then(|| AlertProblem {
+        (free < least.saturating_mul(ALERT_FACTOR)).then(|| AlertProblem {
             key: AlertKind::Disk.to_string(),
             what: format!(
                 "{} MiB are free on the disk; below {} MiB the server refuses leads",
@@ -239,7 +239,7 @@ impl AlertWatch {
     fn orders(&self) -> Option<AlertProblem> {
         let orders = self.orders.as_ref()?;
         let identity = self.identity.as_ref()?;
-        let (what, is_bad) = orders.amiss(identity)?;
+        let (what, is_bad) = orders.problem(identity)?;
         Some(AlertProblem {
             key: AlertKind::Order.to_string(),
             what,

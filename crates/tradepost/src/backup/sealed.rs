@@ -16,7 +16,7 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::hkdf;
 use sha2::{Digest as _, Sha256};
 
-use super::CHANGED;
+use super::DAMAGED_MESSAGE;
 
 /// First bytes of a backup.
 const MAGIC: &[u8; 16] = b"tradepost-backup";
@@ -25,21 +25,21 @@ const MAGIC: &[u8; 16] = b"tradepost-backup";
 const VERSION: u8 = 1;
 
 /// Size of a chunk in bytes, except the last one.
-const CHUNK: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 
-const SALT: usize = 16;
+const SALT_BYTES: usize = 16;
 
 /// Size of the head: `MAGIC`, version, kind, salt, memory in KiB and passes.
-const HEAD: usize = 16 + 1 + 1 + SALT + 4 + 4;
+const HEAD_BYTES: usize = 16 + 1 + 1 + SALT_BYTES + 4 + 4;
 
 /// Cost of a new passphrase: the second recommendation of RFC 9106 §4.
 const COST: Cost = Cost { memory: 64 * 1024, passes: 3 };
 
 /// Maximum cost that a file may ask for, because it may be forged.
-const MOST: Cost = Cost { memory: 1024 * 1024, passes: 16 };
+const MAX_COST: Cost = Cost { memory: 1024 * 1024, passes: 16 };
 
 /// Minimum length of the passphrase of a new backup, in characters.
-const PASSPHRASE: usize = 12;
+const MIN_PASSPHRASE_LENGTH: usize = 12;
 
 /// Secret with which a backup is sealed.
 #[derive(Clone, PartialEq, Eq)]
@@ -65,8 +65,8 @@ impl BackupSecret {
     /// The reason why it is not usable, without any part of it.
     pub fn passphrase(path: &Path) -> Result<Self, String> {
         let text = line(path)?;
-        if text.chars().count() < PASSPHRASE {
-            return Err(format!("must have {PASSPHRASE} characters or more"));
+        if text.chars().count() < MIN_PASSPHRASE_LENGTH {
+            return Err(format!("must have {MIN_PASSPHRASE_LENGTH} characters or more"));
         }
         Ok(Self::Passphrase(text))
     }
@@ -103,10 +103,10 @@ struct Cost {
     passes: u32,
 }
 
-type Head = [u8; HEAD];
+type Head = [u8; HEAD_BYTES];
 
-fn head(kind: u8, salt: [u8; SALT], cost: Cost) -> Head {
-    let mut head = [0; HEAD];
+fn head(kind: u8, salt: [u8; SALT_BYTES], cost: Cost) -> Head {
+    let mut head = [0; HEAD_BYTES];
     let memory = cost.memory.to_be_bytes();
     let passes = cost.passes.to_be_bytes();
     let bytes = MAGIC.iter().chain([&VERSION, &kind]).chain(&salt).chain(&memory).chain(&passes);
@@ -121,7 +121,7 @@ enum ChunkSealer {
 }
 
 impl ChunkSealer {
-    fn new(secret: &BackupSecret, salt: &[u8; SALT], cost: Cost) -> io::Result<Self> {
+    fn new(secret: &BackupSecret, salt: &[u8; SALT_BYTES], cost: Cost) -> io::Result<Self> {
         let failed = || io::Error::other("the key cannot be derived");
         let base = match secret {
             BackupSecret::None => return Ok(Self::Digest),
@@ -224,7 +224,7 @@ impl<W: Write> SealedWriter<W> {
     /// # Errors
     /// When it cannot be written, or this machine has no random numbers.
     pub fn new(mut to: W, secret: &BackupSecret) -> io::Result<Self> {
-        let mut salt = [0; SALT];
+        let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).map_err(io::Error::other)?;
         let cost = match secret {
             BackupSecret::Passphrase(_) => COST,
@@ -238,7 +238,7 @@ impl<W: Write> SealedWriter<W> {
             seal,
             head,
             place: ChunkPosition::default(),
-            chunk: Vec::with_capacity(CHUNK + 32),
+            chunk: Vec::with_capacity(CHUNK_BYTES + 32),
         })
     }
 
@@ -264,10 +264,10 @@ impl<W: Write> SealedWriter<W> {
 impl<W: Write> Write for SealedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A full chunk is written when another byte follows: only then it is not the last.
-        if self.chunk.len() == CHUNK && !bytes.is_empty() {
+        if self.chunk.len() == CHUNK_BYTES && !bytes.is_empty() {
             self.put()?;
         }
-        let taken = bytes.len().min(CHUNK - self.chunk.len());
+        let taken = bytes.len().min(CHUNK_BYTES - self.chunk.len());
         self.chunk.extend(bytes.iter().take(taken));
         Ok(taken)
     }
@@ -297,7 +297,7 @@ impl<R: Read> OpenedReader<R> {
     /// # Errors
     /// When it is no backup, or is sealed in another way (`InvalidData`), or when it cannot be read.
     pub fn new(mut from: R, secret: &BackupSecret) -> io::Result<Self> {
-        let mut head = [0; HEAD];
+        let mut head = [0; HEAD_BYTES];
         let read = from.read_exact(&mut head);
         let wrong = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
         let (magic, rest) = head.split_at(MAGIC.len());
@@ -324,16 +324,16 @@ impl<R: Read> OpenedReader<R> {
             _ => return wrong("the backup is encrypted in a way that is not known"),
         }
         let mut numbers = rest.iter().skip(2);
-        let mut salt = [0; SALT];
+        let mut salt = [0; SALT_BYTES];
         salt.iter_mut().zip(numbers.by_ref()).for_each(|(to, from)| *to = *from);
         let mut number =
             || numbers.by_ref().take(4).fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));
         let cost = Cost { memory: number(), passes: number() };
-        if cost.memory > MOST.memory || cost.passes > MOST.passes {
-            return wrong(CHANGED);
+        if cost.memory > MAX_COST.memory || cost.passes > MAX_COST.passes {
+            return wrong(DAMAGED_MESSAGE);
         }
         let seal = ChunkSealer::new(secret, &salt, cost)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, CHANGED))?;
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, DAMAGED_MESSAGE))?;
         Ok(Self {
             from,
             seal,
@@ -348,7 +348,7 @@ impl<R: Read> OpenedReader<R> {
 
     /// Reads the next chunk and one byte more, which shows whether it is the last.
     fn advance(&mut self) -> io::Result<()> {
-        let whole = CHUNK + self.seal.tag();
+        let whole = CHUNK_BYTES + self.seal.tag();
         let mut read = std::mem::take(&mut self.ahead);
         let wanted = u64::try_from(whole + 1 - read.len()).unwrap_or_default();
         (&mut self.from).take(wanted).read_to_end(&mut read)?;
@@ -361,7 +361,7 @@ impl<R: Read> OpenedReader<R> {
                 (ChunkSealer::Key(_), 0) => {
                     "the key or passphrase is not the one of this backup, or the backup was changed"
                 }
-                (ChunkSealer::Key(_) | ChunkSealer::Digest, _) => CHANGED,
+                (ChunkSealer::Key(_) | ChunkSealer::Digest, _) => DAMAGED_MESSAGE,
             };
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
@@ -410,11 +410,22 @@ mod tests {
     #[test]
     fn texts_of_every_length_return_and_a_key_hides_them() {
         let key = BackupSecret::Key([1; 32]);
-        for length in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 17] {
+        for length in [
+            0,
+            1,
+            CHUNK_BYTES - 1,
+            CHUNK_BYTES,
+            CHUNK_BYTES + 1,
+            2 * CHUNK_BYTES,
+            3 * CHUNK_BYTES + 17,
+        ] {
             let text = vec![b'x'; length];
             for (secret, tag) in [(&BackupSecret::None, 32), (&key, 16)] {
                 let bytes = sealed(secret, &text);
-                assert_eq!(bytes.len(), HEAD + length + tag * length.div_ceil(CHUNK).max(1));
+                assert_eq!(
+                    bytes.len(),
+                    HEAD_BYTES + length + tag * length.div_ceil(CHUNK_BYTES).max(1)
+                );
                 assert_eq!(opened(secret, &bytes).unwrap(), text, "{length}");
             }
             assert!(!sealed(&key, &text).windows(8).any(|bytes| bytes == b"xxxxxxxx"));
@@ -423,21 +434,22 @@ mod tests {
 
     #[test]
     fn chunks_cannot_be_cut_off_swapped_repeated_or_exchanged() {
-        let text: Vec<u8> = (0..3 * CHUNK + 5).map(|place| (place / CHUNK) as u8).collect();
+        let text: Vec<u8> =
+            (0..3 * CHUNK_BYTES + 5).map(|place| (place / CHUNK_BYTES) as u8).collect();
         for secret in [BackupSecret::None, BackupSecret::Key([1; 32])] {
             let bytes = sealed(&secret, &text);
-            let step = CHUNK + if secret == BackupSecret::None { 32 } else { 16 };
-            let cut = |number: usize| HEAD + number * step;
+            let step = CHUNK_BYTES + if secret == BackupSecret::None { 32 } else { 16 };
+            let cut = |number: usize| HEAD_BYTES + number * step;
             let chunk = |number: usize| &bytes[cut(number)..cut(number + 1).min(bytes.len())];
             let other = sealed(&secret, &text);
-            let head = &bytes[..HEAD];
+            let head = &bytes[..HEAD_BYTES];
             for (what, changed) in [
                 ("the last is missing", bytes[..cut(3)].to_vec()),
                 ("one is missing", [head, chunk(0), chunk(2), chunk(3)].concat()),
                 ("two are swapped", [head, chunk(1), chunk(0), chunk(2), chunk(3)].concat()),
                 ("one is there twice", [head, chunk(0), chunk(0), chunk(1)].concat()),
                 ("the last is there twice", [&bytes, chunk(3)].concat()),
-                ("the head is another's", [&other[..HEAD], &bytes[HEAD..]].concat()),
+                ("the head is another's", [&other[..HEAD_BYTES], &bytes[HEAD_BYTES..]].concat()),
                 ("one is another's", [&bytes[..cut(1)], &other[cut(1)..]].concat()),
             ] {
                 assert!(opened(&secret, &changed).is_err(), "{what}");
@@ -473,7 +485,7 @@ mod tests {
     fn a_head_cannot_ask_for_more_than_a_machine_has() {
         let secret = BackupSecret::Passphrase("correct horse battery".into());
         let mut bytes = sealed(&secret, b"text");
-        bytes[HEAD - 8..HEAD].copy_from_slice(&[0xff; 8]);
-        assert_eq!(opened(&secret, &bytes).unwrap_err(), CHANGED);
+        bytes[HEAD_BYTES - 8..HEAD_BYTES].copy_from_slice(&[0xff; 8]);
+        assert_eq!(opened(&secret, &bytes).unwrap_err(), DAMAGED_MESSAGE);
     }
 }

@@ -28,7 +28,7 @@ use crate::evidence;
 mod stored;
 
 /// First value of a file with the heads of the chains: format name and version.
-const HEADS: &str = "tradepost heads 1";
+const HEADS_FORMAT: &str = "tradepost heads 1";
 
 /// Subcommands of `tradepost audit`.
 #[derive(Debug, Subcommand)]
@@ -181,7 +181,7 @@ fn heads(store: &Store, context: &Context) -> Result<Value, CommandFailure> {
     let exported = export_heads(&admin(store, &[]), &operator(context));
     let ChainChecks { records, consents } = exported.map_err(not_done)?;
     Ok(json!({
-        "format": HEADS,
+        "format": HEADS_FORMAT,
         "at": rfc3339(Clock::system().now()),
         "records": records.iter().map(record).collect::<Vec<_>>(),
         "consents": consents.iter().map(chain).collect::<Vec<_>>(),
@@ -215,8 +215,8 @@ fn read_heads(file: &Path) -> Result<NotedHeads, CommandFailure> {
         .hint("`tradepost audit export --head --out FILE` writes them")
     };
     let read: Option<Value> = tradepost_document::json::from_str(&read_text(file)?).ok();
-    let read =
-        read.filter(|document| document.get("format").and_then(Value::as_str) == Some(HEADS));
+    let read = read
+        .filter(|document| document.get("format").and_then(Value::as_str) == Some(HEADS_FORMAT));
     let read = read.ok_or_else(unusable)?;
     let list = |name: &str| -> Option<BTreeMap<String, ChainHead>> {
         let one = |head: &Value| {
@@ -244,10 +244,10 @@ fn check(store: &Store, heads: Option<&NotedHeads>, context: &Context) -> Outcom
         faults.extend(found.iter().map(|seq| format!("{chain}: entry {seq} {what}")));
     }
     for ConsentCheck { dealer_id, faults: found, .. } in &consents {
-        let said = |(seq, fault): &(i64, ConsentFault)| {
+        let describe_fault = |(seq, fault): &(i64, ConsentFault)| {
             format!("{dealer_id}: record {seq} of the consents: {}", fault.summary())
         };
-        faults.extend(found.iter().map(said));
+        faults.extend(found.iter().map(describe_fault));
     }
     let gone = "whose hash was exported, is missing or different";
     for MissingHead { chain, seq } in missing_entries {
@@ -269,12 +269,12 @@ fn check(store: &Store, heads: Option<&NotedHeads>, context: &Context) -> Outcom
         members.extend(more);
     }
     conclude(faults, document, context, || {
-        tell(&records, context);
+        print_lengths(&records, context);
         for ConsentCheck { dealer_id, records, head, .. } in &consents {
             let head = hex(head);
             context.output.line(format!("consents of {dealer_id}: {records} records, head {head}"));
         }
-        contents.tell(context);
+        contents.print(context);
         if heads.is_none() {
             context.output.talk(
                 "a person with access to the database can cut off the end of a chain: `tradepost audit \
@@ -290,7 +290,7 @@ fn conclude(
     faults: Vec<String>,
     document: Value,
     context: &Context,
-    tell: impl FnOnce(),
+    print: impl FnOnce(),
 ) -> Outcome {
     if let Some(first) = faults.first() {
         return Err(CommandFailure::new(1, format!("verification failed: {first}"))
@@ -301,13 +301,13 @@ fn conclude(
     if context.output.is_json() {
         context.output.document(&document)
     } else {
-        tell()
+        print()
     }
     Ok(())
 }
 
 /// Prints the lengths of the audit logs for people.
-fn tell<'c>(records: impl IntoIterator<Item = &'c RecordCheck>, context: &Context) {
+fn print_lengths<'c>(records: impl IntoIterator<Item = &'c RecordCheck>, context: &Context) {
     for RecordCheck { chain, entries, head, .. } in records {
         context.output.line(format!("audit log of {chain}: {entries} entries, head {}", hex(head)));
     }
@@ -327,16 +327,17 @@ fn check_file(file: &Path, context: &Context) -> Outcome {
             None => unread.push(format!("line {} is not an entry of an audit log", number + 1)),
         }
     }
-    let said = |RecordCheck { chain, faults, .. }: &RecordCheck| {
+    let entry_faults = |RecordCheck { chain, faults, .. }: &RecordCheck| {
         let what = "does not match, or one before it is missing";
         faults.iter().map(|seq| format!("{chain}: entry {seq} {what}")).collect::<Vec<_>>()
     };
-    let faults: Vec<String> = unread.into_iter().chain(checks.values().flat_map(said)).collect();
+    let faults: Vec<String> =
+        unread.into_iter().chain(checks.values().flat_map(entry_faults)).collect();
     let document = json!({
         "intact": faults.is_empty(),
         "records": checks.values().map(record).collect::<Vec<_>>(),
     });
-    conclude(faults, document, context, || tell(checks.values(), context))
+    conclude(faults, document, context, || print_lengths(checks.values(), context))
 }
 
 fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outcome {
@@ -361,8 +362,8 @@ fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outc
         "recorded": store.map(|_| faults.is_empty()),
     });
     let id = &checked.lead_id;
-    let said = format!(
+    let summary = format!(
         "evidence of {id}: {consents} records of consents and {entries} entries match, sha256 {digest}"
     );
-    conclude(faults, document, context, || context.output.line(said))
+    conclude(faults, document, context, || context.output.line(summary))
 }

@@ -130,7 +130,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     })?;
     // The name is on the disk only when its folder is.
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
-    tell(&to, size, &secret, &written, context);
+    print_result(&to, size, &secret, &written, context);
     let differences = copies::schema_differences(&place.data).map_err(CommandFailure::fault)?;
     if !differences.is_empty() {
         context.output.talk(format!(
@@ -168,15 +168,22 @@ fn check(path: &Path, secret: &BackupSecret, written: &Manifest) -> Result<(), C
     }
 }
 
-fn tell(to: &Path, size: u64, secret: &BackupSecret, written: &Manifest, context: &Context) {
+/// Prints the backup that was written, and warnings about it.
+fn print_result(
+    to: &Path,
+    size: u64,
+    secret: &BackupSecret,
+    written: &Manifest,
+    context: &Context,
+) {
     let is_encrypted = *secret != BackupSecret::None;
     let broken = backup::broken_chains(written);
     let document = json!({
         "path": to, "bytes": size, "encrypted": is_encrypted, "backup": written.document(),
     });
     let how = if is_encrypted { "encrypted" } else { "not encrypted" };
-    let said = format!("wrote {} ({size} bytes, {how})\n{}", to.display(), held(written));
-    context.output.answer(&document, said);
+    let summary = format!("wrote {} ({size} bytes, {how})\n{}", to.display(), held(written));
+    context.output.answer(&document, summary);
     for whose in broken {
         context.output.talk(format!(
             "warning: the hashes of the {whose} do not match; `tradepost leads verify` and \

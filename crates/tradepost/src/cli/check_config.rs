@@ -169,21 +169,24 @@ pub fn check_keys(config: &Config) -> Result<(), CommandFailure> {
     keys.extend(config.publishers.iter().flat_map(publisher_keys));
     let of_anybody = !keys.is_empty();
     for dealer in &config.dealers {
-        keys.extend(unusable_ways(&format!("dealer {}", dealer.terms.id), &dealer.deliveries));
+        keys.extend(unusable_destinations(
+            &format!("dealer {}", dealer.terms.id),
+            &dealer.deliveries,
+        ));
     }
     for publisher in &config.publishers {
-        let ways = publisher.deliveries.iter().map(|wanted| wanted.delivery.clone());
+        let configs = publisher.deliveries.iter().map(|wanted| wanted.delivery.clone());
         let whose = format!("publisher {}", publisher.profile.id);
-        keys.extend(unusable_ways(&whose, &ways.collect::<Vec<_>>()));
+        keys.extend(unusable_destinations(&whose, &configs.collect::<Vec<_>>()));
     }
     if let Some(alerts) = &config.alerts {
-        keys.extend(unusable_ways("alerts", &alerts.destinations));
+        keys.extend(unusable_destinations("alerts", &alerts.destinations));
     }
     let oidc = config.server.console.iter().find_map(|console| console.oidc.as_ref());
     let unusable = oidc.and_then(|oidc| oidc.secret.read().err());
     keys.extend(unusable.map(|why| format!("server.console.oidc.client_secret_file: {why}")));
     let unusable = config.server.acme.as_ref().and_then(|acme| acme::check(acme).err());
-    keys.extend(unusable.map(|trouble| trouble.to_string()));
+    keys.extend(unusable.map(|error| error.to_string()));
     if keys.is_empty() {
         // A failure of TLS alone keeps its own hint.
         return tls.map_or(Ok(()), Err);
@@ -211,7 +214,7 @@ pub fn check_keys(config: &Config) -> Result<(), CommandFailure> {
 }
 
 /// Returns the reasons why destinations cannot be used.
-fn unusable_ways(whose: &str, deliveries: &[DeliveryConfig]) -> Vec<String> {
+fn unusable_destinations(whose: &str, deliveries: &[DeliveryConfig]) -> Vec<String> {
     let clock = Clock::system();
     let why_not = |delivery: &DeliveryConfig| {
         let why = channel::open(delivery, &clock).err()?;

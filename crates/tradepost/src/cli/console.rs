@@ -176,7 +176,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let input = AddMember { name, employer, role, password };
                 let added = add_member(&admin(&store, &[]), &operator(context), input);
                 added.map_err(|error| failure(error, refused))?;
-                tell(&text, is_shown, context)
+                print_password(&text, is_shown, context)
             }
             User::List { place } => list(&place.open(None, context)?, context),
             User::SetPassword { name, password_stdin, place } => {
@@ -187,7 +187,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let input = SetPassword { name, password, sign_in_budget };
                 let set = set_password(&admin(&store, &[]), &operator(context), input);
                 set.map_err(|error| failure(error, refused))?;
-                tell(&text, is_shown, context)
+                print_password(&text, is_shown, context)
             }
             User::ResetSecondFactor { name, place } => {
                 let store = place.open(None, context)?;
@@ -278,7 +278,7 @@ fn new_password(from_stdin: bool, name: &str) -> Result<(String, bool), CommandF
     let mut text = String::new();
     std::io::stdin()
         // More than the longest password is enough to see that it is too long.
-        .take(4 * password::LONGEST as u64)
+        .take(4 * password::MAX_BYTES as u64)
         .read_to_string(&mut text)
         .map_err(CommandFailure::fault)?;
     let text = text.trim();
@@ -290,7 +290,7 @@ fn new_password(from_stdin: bool, name: &str) -> Result<(String, bool), CommandF
     Ok((text.to_owned(), false))
 }
 
-fn tell(password: &str, is_shown: bool, context: &Context) -> Outcome {
+fn print_password(password: &str, is_shown: bool, context: &Context) -> Outcome {
     if is_shown {
         context.output.answer(&json!({"password": password}), password);
     }
@@ -376,11 +376,11 @@ fn check(store: &Store, context: &Context) -> Outcome {
             context.output.line(format!("{chain}: {entries} entries, head {}", hex(head)));
         }
     }
-    let said = |RecordCheck { chain, faults, .. }: &RecordCheck| {
-        let said = |seq| format!("{chain}: entry {seq} or one before it");
-        faults.iter().map(said).collect::<Vec<_>>()
+    let chain_faults = |RecordCheck { chain, faults, .. }: &RecordCheck| {
+        let entry_fault = |seq| format!("{chain}: entry {seq} or one before it");
+        faults.iter().map(entry_fault).collect::<Vec<_>>()
     };
-    let faults: Vec<_> = checks.iter().flat_map(said).collect();
+    let faults: Vec<_> = checks.iter().flat_map(chain_faults).collect();
     if faults.is_empty() {
         return Ok(());
     }

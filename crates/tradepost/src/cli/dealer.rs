@@ -17,7 +17,7 @@ use super::output::{CommandFailure, unreadable};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers, toml_file};
 use crate::cli::operator::operator;
-use crate::hosting::{Fixed, HostingError, HostingRefusal, House};
+use crate::hosting::{Fixed, HostedDealers, HostingError, HostingRefusal};
 
 mod remote;
 
@@ -123,7 +123,7 @@ trait DealerAdmin {
     fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, CommandFailure>;
     fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), CommandFailure>;
     fn show(&self, id: &str) -> Result<Value, CommandFailure>;
-    fn change(&self, id: &str, said: &Value, patch: bool, expected: Option<i64>) -> Outcome;
+    fn change(&self, id: &str, document: &Value, patch: bool, expected: Option<i64>) -> Outcome;
     fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Outcome;
 }
 
@@ -139,7 +139,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 documents.extend(read(file)?);
             }
             let added = to.open(context)?.add(&documents, force)?;
-            tell(context, &added, |id| format!("{id} was added"))
+            print_ids(context, &added, |id| format!("{id} was added"))
         }
         Command::List { all, to } => {
             let mut listed = Vec::new();
@@ -159,27 +159,27 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             Ok(())
         }
         Command::Set { id, changes, from, when, to } => {
-            let (said, patch) = match from {
+            let (document, patch) = match from {
                 Some(file) => (one(&file)?, false),
                 None => (patch(&changes)?, true),
             };
-            to.open(context)?.change(&id, &said, patch, when.revision)?;
-            tell(context, &[id], |id| format!("{id} was changed"))
+            to.open(context)?.change(&id, &document, patch, when.revision)?;
+            print_ids(context, &[id], |id| format!("{id} was changed"))
         }
         Command::Suspend(one) => one.set(HostedState::Suspended, "is suspended", context),
         Command::Resume(one) => one.set(HostedState::Serving, "answers requests again", context),
         Command::Remove(one) => {
-            let said =
+            let change_text =
                 "is removed; its leads and consents stay until `tradepost leads` erases them";
-            one.set(HostedState::Removed, said, context)
+            one.set(HostedState::Removed, change_text, context)
         }
     }
 }
 
 impl One {
-    fn set(self, state: HostedState, said: &str, context: &Context) -> Outcome {
+    fn set(self, state: HostedState, change_text: &str, context: &Context) -> Outcome {
         self.to.open(context)?.set(&self.id, state, self.when.revision)?;
-        tell(context, &[self.id], |id| format!("{id} {said}"))
+        print_ids(context, &[self.id], |id| format!("{id} {change_text}"))
     }
 }
 
@@ -195,7 +195,7 @@ impl Whereto {
             );
         }
         let store = self.place.create(config.as_ref(), context)?;
-        Ok(Box::new(House {
+        Ok(Box::new(HostedDealers {
             store: Arc::new(store),
             fixed: Arc::new(config.as_ref().map(Fixed::from_config).unwrap_or_default()),
             clock: Clock::system(),
@@ -205,7 +205,7 @@ impl Whereto {
     }
 }
 
-impl DealerAdmin for House {
+impl DealerAdmin for HostedDealers {
     fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, CommandFailure> {
         Ok(self.add(documents, force)?)
     }
@@ -218,8 +218,8 @@ impl DealerAdmin for House {
         Ok(self.show(id)?)
     }
 
-    fn change(&self, id: &str, said: &Value, patch: bool, expected: Option<i64>) -> Outcome {
-        Ok(self.change(id, said, patch, expected)?)
+    fn change(&self, id: &str, document: &Value, patch: bool, expected: Option<i64>) -> Outcome {
+        Ok(self.change(id, document, patch, expected)?)
     }
 
     fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Outcome {
@@ -228,8 +228,8 @@ impl DealerAdmin for House {
 }
 
 impl From<HostingError> for CommandFailure {
-    fn from(trouble: HostingError) -> Self {
-        match trouble {
+    fn from(error: HostingError) -> Self {
+        match error {
             HostingError::Refused(refusal) => refused(&refusal),
             HostingError::Broken(fault) => Self::fault(fault),
         }
@@ -317,7 +317,7 @@ fn put(members: &mut Map, key: &str, value: Value) {
     }
 }
 
-fn tell(context: &Context, ids: &[String], say: impl Fn(&String) -> String) -> Outcome {
+fn print_ids(context: &Context, ids: &[String], say: impl Fn(&String) -> String) -> Outcome {
     if context.output.is_json() {
         context.output.document(&json!({"dealers": ids}));
     } else {

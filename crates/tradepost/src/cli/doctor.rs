@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         None => Keeping::Folder(arguments.place.data.clone()),
     };
     let runtime = runtime(Builder::new_multi_thread())?;
-    let patience = Duration::from_secs(arguments.timeout);
+    let check_timeout = Duration::from_secs(arguments.timeout);
     // Keys that cannot be read are a finding among others, not a reason to stop.
     let keys = arguments.place.keys(Some(&config), context).map_err(|failure| failure.message);
     if config.server.hosting {
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         let fixed = Fixed::from_config(&config);
         let read = runtime.spawn_blocking(move || keeping.hosted(&fixed));
         // A failure here is reported by the storage checks too.
-        if let Ok(Ok(Ok(hosted))) = runtime.block_on(async { timeout(patience, read).await }) {
+        if let Ok(Ok(Ok(hosted))) = runtime.block_on(async { timeout(check_timeout, read).await }) {
             config.dealers.extend(hosted);
         }
     }
@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
             steps::examine(&config, dealer, email, &arguments.place, context)?
         }
     };
-    let examiner = Examiner::new(config, keeping, keys, patience, Clock::system());
+    let examiner = Examiner::new(config, keeping, keys, check_timeout, Clock::system());
     let mut findings = runtime.block_on(examiner.examine());
     findings.extend(tested);
     // DNS lookups run on threads that cannot be stopped.
@@ -136,11 +136,11 @@ fn show(findings: &[DoctorFinding], context: &Context) {
         context.output.line(coloured(line));
     }
     let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
-    let mut said = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for finding in findings {
         let DoctorFinding { area, subject, hint, .. } = finding;
         if let Some(hint) = hint
-            && said.insert((area, subject, hint))
+            && reported.insert((area, subject, hint))
         {
             let subject = tradepost_client::text::plain(subject, tradepost_client::text::SENTENCE);
             context.output.talk(format!("{cyan}hint:{cyan:#} {area} {subject}: {hint}"));

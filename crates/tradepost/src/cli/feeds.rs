@@ -32,10 +32,10 @@ use crate::feeds::report::RunReport;
 use crate::feeds::{FeedSource, folder, pull, run};
 
 /// Number of runs that are shown.
-const RUNS: usize = 10;
+const MAX_RUNS: usize = 10;
 
 /// Maximum number of skipped rows that people are shown.
-const SHOWN: usize = 20;
+const MAX_SHOWN: usize = 20;
 
 /// Seed of generated inventories, which are the same everywhere.
 const SEED: u64 = 20_260_401;
@@ -223,7 +223,7 @@ fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
     let input = ShowFeed { name: source.name(), run_id: wanted.map(str::to_owned) };
     let history = show_feed(&admin(&store, &[]), &operator(context), input);
     let FeedHistory { runs, shown, state: _ } = history.map_err(refused)?;
-    let listed: Vec<_> = runs.iter().take(RUNS).collect();
+    let listed: Vec<_> = runs.iter().take(MAX_RUNS).collect();
     if context.output.is_json() {
         let listed: Vec<_> = listed.iter().map(|run| document(run, false)).collect();
         let shown = shown.as_ref().map(|run| document(run, true));
@@ -256,7 +256,7 @@ fn described(run: &FeedRun) -> String {
     };
     let numbers = [listed(&report.rows), listed(&report.changes)];
     lines.extend(numbers.into_iter().filter(|line| !line.is_empty()));
-    for skip in report.skips.iter().take(SHOWN) {
+    for skip in report.skips.iter().take(MAX_SHOWN) {
         lines.push(format!("row {} skipped, {}: {}", skip.line, skip.reason, skip.message));
     }
     for warning in &report.warnings {

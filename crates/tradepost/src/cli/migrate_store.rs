@@ -52,9 +52,9 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let _lock = lock(&place)?;
     let source = Store::attach(&place.data).map_err(|fault| place.unusable(&fault))?;
     let target = place.migrate(Some(&to))?;
-    let tell =
+    let on_progress =
         |MovedRows { table, done, of }: &MovedRows| output.talk(format!("{table}: {done} of {of}"));
-    let moved = source.move_to(&target, tell).map_err(|why| refused(&to, &why))?;
+    let moved = source.move_to(&target, on_progress).map_err(|why| refused(&to, &why))?;
     let rows: u64 = moved.iter().map(|table| table.of).sum();
     let row = |table: &MovedRows| json!({"table": table.table, "rows": table.of});
     let tables: Vec<Value> = moved.iter().map(row).collect();

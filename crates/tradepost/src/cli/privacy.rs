@@ -166,12 +166,12 @@ fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
     // So far it was opened without starting encryption with the new key.
     drop(store);
     let store = place.connect(None, context)?;
-    let mut said = 0;
+    let mut last_reported = 0;
     let clock = Clock::system();
     let input = ChangeKey { keys: &keys, clock: &|| clock.now() };
     let changed = change_key(&admin(&store, &[]), &operator(context), input, |rows| {
-        if rows >= said + 10_000 {
-            said = rows;
+        if rows >= last_reported + 10_000 {
+            last_reported = rows;
             context.output.talk(format!("{rows} rows"));
         }
     });

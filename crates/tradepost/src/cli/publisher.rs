@@ -260,12 +260,12 @@ fn decide(
     let StateChange { before, after, is_changed, awaits_second, decided } =
         done.map_err(|error| {
             failure(error, |refusal| match refusal {
-                DecisionRefusal::Stranger => decider.stranger(publisher_id),
+                DecisionRefusal::Stranger => decider.unknown_member(publisher_id),
                 DecisionRefusal::Undecided(denied) => refused(denied, matter, step.name()),
             })
         })?;
     let kind = matter.name();
-    let said = match (awaits_second, is_changed) {
+    let summary = match (awaits_second, is_changed) {
         (true, _) => format!("the {kind} {id} is approved by one person, and awaits another one"),
         (false, true) if before == after => {
             format!("the {kind} {id} is {after}; the {} is noted", step.name())
@@ -281,7 +281,7 @@ fn decide(
         "awaits_second"?: awaits_second.then_some(true),
         "decided_by"?: decided.map(|decided| decided.by),
     });
-    context.output.note(&document, said);
+    context.output.note(&document, summary);
     Ok(())
 }
 
@@ -366,7 +366,7 @@ fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
     let done = grant_rights(&admin(publisher_store.store(), &[]), &actor, input);
     let before = done.map_err(|error| {
         failure(error, |refusal| match refusal {
-            DecisionRefusal::Stranger => decider.stranger(publisher_id),
+            DecisionRefusal::Stranger => decider.unknown_member(publisher_id),
             DecisionRefusal::Undecided(DecisionError::Impossible { from, .. }) => {
                 let message = format!("the account is {from} and cannot be used any more");
                 CommandFailure::usage(message)
@@ -376,14 +376,14 @@ fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
             }
         })
     })?;
-    let said = match (&rights, before) {
+    let summary = match (&rights, before) {
         (Some(_), false) => format!("granted to {agent}"),
         (Some(_), true) => format!("granted to {agent}; this replaces the earlier grant"),
         (None, true) => format!("the grant to {agent} was removed"),
         (None, false) => format!("{agent} had no grant"),
     };
     let rights = rights.as_ref().map(list::rights);
-    context.output.note(&json!({"account": account, "agent": agent, "grant": rights}), said);
+    context.output.note(&json!({"account": account, "agent": agent, "grant": rights}), summary);
     Ok(())
 }
 

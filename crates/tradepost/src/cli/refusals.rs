@@ -100,7 +100,7 @@ fn show(refusal: &RefusalRecord, context: &Context) {
 
 /// Returns a refusal as JSON.
 fn document(refusal: &RefusalRecord) -> Value {
-    let misfit =
+    let field_error =
         |(pointer, keyword): &(String, String)| json!({"pointer": pointer, "keyword": keyword});
     json!({
         "error_id": refusal.error_id,
@@ -109,6 +109,6 @@ fn document(refusal: &RefusalRecord) -> Value {
         "code": refusal.code,
         "operation": refusal.operation,
         "caller": refusal.caller,
-        "problems": refusal.misfits.iter().map(misfit).collect::<Vec<_>>(),
+        "problems": refusal.misfits.iter().map(field_error).collect::<Vec<_>>(),
     })
 }

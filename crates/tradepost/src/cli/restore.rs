@@ -21,7 +21,7 @@ use crate::backup::sealed::BackupSecret;
 use crate::backup::{self, Manifest, Unusable};
 
 /// Folder beside the database for the data that was there before.
-const BEFORE: &str = "before-restore";
+const PREVIOUS_DATA_FOLDER: &str = "before-restore";
 
 /// Arguments of `tradepost restore`.
 #[derive(Debug, clap::Args)]
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
             .or_else(|_| backup::beside(&std::env::temp_dir()))
             .map_err(CommandFailure::fault)?;
         let unpacked = unpack(file, from, &secret, &keys, &scratch.path().join("checked.sqlite"))?;
-        tell(&unpacked, None, None, context);
+        print_result(&unpacked, None, None, context);
         return Ok(());
     }
     let _server = lock(place)?;
@@ -82,13 +82,13 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let unpacked = unpack(file, from, &secret, &keys, &copy)?;
     let moment = backup::name(Clock::system().now()).with_extension("");
     let moment = moment.to_string_lossy().replace("tradepost-", "");
-    let before = data.join(format!("{BEFORE}-{moment}"));
+    let before = data.join(format!("{PREVIOUS_DATA_FOLDER}-{moment}"));
     let before = copies::put(data, &copy, &before).map_err(|not| match not {
         NotPut::InUse => CommandFailure::new(1, format!("another program uses {}", data.display()))
             .hint("stop it and try again; nothing has changed"),
         NotPut::Broken(fault) => place.unusable(&fault),
     })?;
-    tell(&unpacked, Some(data), before.as_deref(), context);
+    print_result(&unpacked, Some(data), before.as_deref(), context);
     Ok(())
 }
 
@@ -133,7 +133,13 @@ fn unpack(
     })
 }
 
-fn tell(unpacked: &Unpacked, data: Option<&Path>, before: Option<&Path>, context: &Context) {
+/// Prints the data that was restored or only checked, and warnings about it.
+fn print_result(
+    unpacked: &Unpacked,
+    data: Option<&Path>,
+    before: Option<&Path>,
+    context: &Context,
+) {
     let Unpacked { manifest, has_consents } = unpacked;
     let broken = backup::broken_chains(manifest);
     if context.output.is_json() {

@@ -24,10 +24,10 @@ use super::{Context, Outcome, toml_file};
 use crate::wiring::demo::{DemoCast, TOKENS};
 
 /// Exit code when the buyer made a mistake.
-const BADLY_BEHAVED: u8 = 3;
+const BUYER_MISTAKE_EXIT_CODE: u8 = 3;
 
 /// Value that lists the names of all scenarios.
-const LIST: &str = "list";
+const LIST_VALUE: &str = "list";
 
 /// Format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -93,7 +93,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let script = match &arguments.script {
         Some(path) => read(path)?,
-        None if arguments.scenario == LIST => {
+        None if arguments.scenario == LIST_VALUE => {
             list(context);
             return Ok(());
         }
@@ -107,8 +107,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         return Ok(());
     }
     let wrong = report.count(FindingLevel::Wrong);
-    let failure =
-        CommandFailure::new(BADLY_BEHAVED, format!("a buyer made mistakes, findings: {wrong}"));
+    let failure = CommandFailure::new(
+        BUYER_MISTAKE_EXIT_CODE,
+        format!("a buyer made mistakes, findings: {wrong}"),
+    );
     if !context.output.is_json() {
         Err(failure)
     } else if arguments.is_usual() {

@@ -42,7 +42,7 @@ mod reload;
 
 /// Interval at which the server checks for inventories that `tradepost import` has replaced, and
 /// for new certificates.
-const REFRESH: Duration = Duration::from_secs(1);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Seed of the demo inventory, which is the same everywhere.
 const DEMO_SEED: u64 = 20_260_401;
@@ -356,7 +356,7 @@ async fn keep_fresh(
     keep_going("what comes due by itself", || async {
         loop {
             tokio::select! {
-                () = tokio::time::sleep(REFRESH) => {}
+                () = tokio::time::sleep(REFRESH_INTERVAL) => {}
                 () = wiring.feeds.taken() => {}
                 () = wiring.changed() => {}
             }

@@ -23,10 +23,10 @@ use crate::config::Config;
 pub(super) const VARIABLE: &str = "TRADEPOST_SERVER__DATABASE";
 
 /// Environment variable with the key of personal data.
-const KEY: &str = "TRADEPOST_PRIVACY_KEY";
+const KEY_VARIABLE: &str = "TRADEPOST_PRIVACY_KEY";
 
 /// Environment variable with the file of that key, for all commands.
-const KEY_FILE: &str = "TRADEPOST_PRIVACY__KEY_FILE";
+const KEY_FILE_VARIABLE: &str = "TRADEPOST_PRIVACY__KEY_FILE";
 
 const KEYGEN: &str = "create a key with `tradepost privacy keygen --out FILE`";
 
@@ -251,12 +251,13 @@ impl StoreOptions {
     ) -> Result<OperatorKeys, CommandFailure> {
         let configured = match config {
             Some(config) => config.privacy.key_file.clone(),
-            None => context.variable(KEY_FILE).map(PathBuf::from),
+            None => context.variable(KEY_FILE_VARIABLE).map(PathBuf::from),
         };
-        match (&self.key_file, context.variable(KEY), configured) {
+        match (&self.key_file, context.variable(KEY_VARIABLE), configured) {
             (Some(file), _, _) => load_keys(file),
             (None, Some(text), _) => {
-                let unusable = |why| CommandFailure::usage(format!("{KEY} {why}")).hint(KEYGEN);
+                let unusable =
+                    |why| CommandFailure::usage(format!("{KEY_VARIABLE} {why}")).hint(KEYGEN);
                 OperatorKeys::read(text).map_err(unusable)
             }
             (None, None, Some(file)) => load_keys(&file),

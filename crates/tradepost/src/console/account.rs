@@ -31,7 +31,7 @@ impl Console {
             frame: self.frame(visitor, "Your account")?,
             facts: self.account_facts(visitor),
             has_password: visitor.has_password(),
-            shortest: password::SHORTEST,
+            shortest: password::MIN_CHARS,
             factor_since: factor
                 .as_ref()
                 .and_then(|factor| factor.confirmed_at.map(|at| self.account_moment(visitor, at))),

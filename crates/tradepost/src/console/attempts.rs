@@ -43,7 +43,7 @@ const FEEDS_PER_ADDRESS: AttemptBudget =
     AttemptBudget { attempts: 20, window: SignedDuration::from_mins(5) };
 
 /// Maximum number of addresses, and of names at addresses, whose failures a process remembers.
-const REMEMBERED: usize = 20_000;
+const MAX_REMEMBERED: usize = 20_000;
 
 /// Number of bytes of a name's hash that choose its budget in the store. Names in attacks are arbitrary,
 /// so the number of budgets is bounded: there are 65,536.
@@ -125,11 +125,11 @@ impl LocalBudgets {
 
     fn charge_locked(&self, all: &mut BTreeMap<String, Timestamp>, key: &str) -> bool {
         let now = self.now();
-        if all.len() >= REMEMBERED && !all.contains_key(key) {
+        if all.len() >= MAX_REMEMBERED && !all.contains_key(key) {
             all.retain(|_, full_at| *full_at > now);
             // The key with the fewest failures is forgotten first.
             let least = all.iter().min_by_key(|(_, full_at)| **full_at);
-            let least = least.map(|(key, _)| key.clone()).filter(|_| all.len() >= REMEMBERED);
+            let least = least.map(|(key, _)| key.clone()).filter(|_| all.len() >= MAX_REMEMBERED);
             least.map(|key| all.remove(&key));
         }
         let known = all.get(key).copied().unwrap_or(Timestamp::MIN);
@@ -473,10 +473,10 @@ mod tests {
         for _ in 0..PER_ADDRESS.attempts {
             budgets.charge("attacker");
         }
-        for number in 0..REMEMBERED + 10 {
+        for number in 0..MAX_REMEMBERED + 10 {
             budgets.charge(&number.to_string());
         }
-        assert_eq!(budgets.full_at.lock().unwrap().len(), REMEMBERED);
+        assert_eq!(budgets.full_at.lock().unwrap().len(), MAX_REMEMBERED);
         assert!(budgets.wait("attacker") > SignedDuration::ZERO, "who fails most is remembered");
         hand.advance(PER_ADDRESS.window);
         budgets.charge("later");

@@ -10,7 +10,7 @@ use super::request::{ConsoleRequest, digest};
 use super::sign_in::SignInService;
 
 /// Time for which a browser is known after a sign-in.
-const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(24 * 180);
+const BROWSER_LIFETIME: SignedDuration = SignedDuration::from_hours(24 * 180);
 
 /// Time within which the code of the second factor has to follow the password.
 pub(super) const CODE_WITHIN: SignedDuration = SignedDuration::from_mins(5);
@@ -59,7 +59,7 @@ impl SignInService {
         let purpose = ["known browser", &member.name, &member.password];
         let text = self.seal.read(&purpose, cookie)?;
         let signed = SignedText::parse(text)?;
-        let is_known = signed.is_younger_than(KNOWN_FOR, self.clock.now());
+        let is_known = signed.is_younger_than(BROWSER_LIFETIME, self.clock.now());
         is_known.then(|| signed.random.to_owned())
     }
 
@@ -78,7 +78,7 @@ impl SignInService {
         let id = known.map_or_else(password::token, Ok)?;
         let text = format!("{}.{id}", self.clock.now().as_second());
         let value = self.seal.write(&["known browser", &member.name, &member.password], &text);
-        Ok(self.cookie(&self.browser_cookie(&member.name), &value, KNOWN_FOR.as_secs()))
+        Ok(self.cookie(&self.browser_cookie(&member.name), &value, BROWSER_LIFETIME.as_secs()))
     }
 
     /// Returns the name of the cookie between password and code.

@@ -13,13 +13,13 @@ use super::sign_in::{TOO_OFTEN, Visitor};
 use super::{Console, PATH, PageError, pages, password};
 
 /// Time for which a password is valid as a confirmation, from the sign-in or the last confirmation.
-const RECENT: SignedDuration = SignedDuration::from_mins(5);
+const CONFIRMATION_LIFETIME: SignedDuration = SignedDuration::from_mins(5);
 
 /// Name of the password field.
-const PASSWORD: &str = "confirm_password";
+const PASSWORD_FIELD: &str = "confirm_password";
 
 /// Name of the field that tells a password manager whose password is asked for.
-const USERNAME: &str = "username";
+const USERNAME_FIELD: &str = "username";
 
 /// Result of a confirmation.
 pub(super) enum Confirmation {
@@ -38,10 +38,10 @@ impl Console {
         visitor: &mut Visitor<'_>,
     ) -> Result<Confirmation, PageError> {
         let passed = visitor.session.proven_at.map(|at| self.clock.now().duration_since(at));
-        if passed.is_some_and(|passed| !passed.is_negative() && passed < RECENT) {
+        if passed.is_some_and(|passed| !passed.is_negative() && passed < CONFIRMATION_LIFETIME) {
             return Ok(Confirmation::Recent);
         }
-        let given = visitor.asked.filled_in(PASSWORD);
+        let given = visitor.asked.filled_in(PASSWORD_FIELD);
         let Some(given) = given else {
             return self.ask_again(visitor, None);
         };
@@ -93,7 +93,7 @@ impl Console {
         let page = pages::account::ConfirmIdentity {
             frame: self.frame(visitor, "Confirm your identity")?,
             action: format!("{PATH}/{}", visitor.asked.path),
-            fields: visitor.asked.fields_without(&[PROOF, PASSWORD, USERNAME]),
+            fields: visitor.asked.fields_without(&[PROOF, PASSWORD_FIELD, USERNAME_FIELD]),
             has_password: visitor.has_password(),
             provider,
             trouble,

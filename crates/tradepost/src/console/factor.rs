@@ -37,12 +37,12 @@ const WRONG_CODE: &str = "The code is wrong, or was used before. Wait for the ne
 
 /// Creates the code generator of a secret.
 fn totp(secret: &str, name: &str) -> Result<Totp, InternalError> {
-    const WHAT: &str = "reading a second factor";
+    const CONTEXT: &str = "reading a second factor";
     let secret = Secret::try_from_base32(secret)
-        .map_err(|error| InternalError::new(WHAT, error.to_string()))?;
+        .map_err(|error| InternalError::new(CONTEXT, error.to_string()))?;
     let builder = Builder::new().with_secret(secret).with_account_name(name);
     let built = builder.with_issuer(Some(ISSUER)).build();
-    built.map_err(|error| InternalError::new(WHAT, error.to_string()))
+    built.map_err(|error| InternalError::new(CONTEXT, error.to_string()))
 }
 
 /// Returns the number of the 30-second step of a code, if the code is currently valid.

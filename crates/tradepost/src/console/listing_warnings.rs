@@ -53,7 +53,7 @@ pub(super) struct Summary {
     /// Number of listings.
     pub(super) listings: usize,
     /// Warnings by vehicle id, of the listings that have any.
-    pub(super) amiss: HashMap<String, Vec<ListingWarning>>,
+    pub(super) warnings_by_vehicle: HashMap<String, Vec<ListingWarning>>,
     /// Time at which a listing was last confirmed.
     pub(super) latest: Option<Timestamp>,
 }
@@ -67,13 +67,13 @@ impl Summary {
         if !found.is_empty()
             && let Some(id) = &vehicle.vehicle_id
         {
-            self.amiss.insert(id.clone(), found);
+            self.warnings_by_vehicle.insert(id.clone(), found);
         }
     }
 
     /// Counts the listings with such a warning.
     pub(super) fn count(&self, is_meant: impl Fn(ListingWarning) -> bool) -> usize {
-        self.amiss.values().filter(|all| all.iter().any(|one| is_meant(*one))).count()
+        self.warnings_by_vehicle.values().filter(|all| all.iter().any(|one| is_meant(*one))).count()
     }
 }
 

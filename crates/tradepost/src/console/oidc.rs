@@ -33,32 +33,32 @@ use crate::config::oidc::{Oidc, RoleGrant};
 mod pages;
 
 /// Path below the console to which the provider redirects.
-pub(super) const BACK: &str = "sign-in/oidc/back";
+pub(super) const CALLBACK_PATH: &str = "sign-in/oidc/back";
 
 /// Maximum time between leaving for the provider and coming back.
 const SIGN_IN_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 
 /// Time for which the provider's metadata are cached.
-const FRESH: Duration = Duration::from_mins(60);
+const METADATA_LIFETIME: Duration = Duration::from_mins(60);
 
 /// Time for which a failure to read the metadata is cached, so that later sign-ins do not wait for
 /// another timeout.
-const AWAY_FOR: Duration = Duration::from_secs(30);
+const UNAVAILABLE_PAUSE: Duration = Duration::from_secs(30);
 
 /// Terms of the provider's metadata. None serve when they are older: without the provider nobody can sign in
 /// anyway.
-const METADATA: StaleTerms = StaleTerms {
-    fresh_for: FRESH,
-    usable_for: FRESH,
+const METADATA_TERMS: StaleTerms = StaleTerms {
+    fresh_for: METADATA_LIFETIME,
+    usable_for: METADATA_LIFETIME,
     pace: Duration::ZERO,
-    waits: Backoff::constant(AWAY_FOR),
+    waits: Backoff::constant(UNAVAILABLE_PAUSE),
 };
 
 /// Tolerance by which the provider's clock may be behind ours.
 const AUTH_TIME_LEEWAY: SignedDuration = SignedDuration::from_secs(60);
 
 /// Maximum length of a person's name in bytes.
-const NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// Limits of a request to the provider.
 const LIMITS: TransportLimits = TransportLimits {
@@ -69,7 +69,7 @@ const LIMITS: TransportLimits = TransportLimits {
 
 /// Number of sign-ins that wait for the provider at once; beyond it, sign-ins are refused. A provider
 /// that does not answer blocks only these, and no thread.
-const ASKING_AT_ONCE: usize = 32;
+const MAX_CONCURRENT_REQUESTS: usize = 32;
 
 /// Number of codes that one address, or one IPv6 network of 64 bits, may redeem at once.
 const EXCHANGES_PER_ADDRESS: usize = 4;
@@ -231,11 +231,11 @@ impl OidcProvider {
             settings.secret.read().map_err(InternalError::on("reading the secret of OIDC"))?;
         Ok(Self {
             secret,
-            back: format!("{base}{PATH}/{BACK}"),
+            back: format!("{base}{PATH}/{CALLBACK_PATH}"),
             transport: HttpTransport::new(LIMITS),
             means: means.clone(),
-            found: tokio::sync::Mutex::new(StaleValue::new(METADATA)),
-            asking: Semaphore::new(ASKING_AT_ONCE),
+            found: tokio::sync::Mutex::new(StaleValue::new(METADATA_TERMS)),
+            asking: Semaphore::new(MAX_CONCURRENT_REQUESTS),
             exchanging: AddressPlaces::new(EXCHANGES_PER_ADDRESS),
             ended: Mutex::default(),
             settings,
@@ -453,7 +453,7 @@ impl OidcProvider {
     fn vouched(&self, claims: &Value) -> Result<Vouched, String> {
         let name = claims.get(&self.settings.name_claim).and_then(Value::as_str);
         let is_name = |name: &&str| {
-            !name.is_empty() && name.len() <= NAME && !name.contains(char::is_control)
+            !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(char::is_control)
         };
         let name = name.filter(is_name).ok_or("the token has no usable name")?;
         let held = held(claims, &self.settings.role_claim);

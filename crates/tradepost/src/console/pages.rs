@@ -299,7 +299,7 @@ const fn stage_name(stage: StaffStage) -> &'static str {
 }
 
 /// Formats a duration: `12 min`, `3 h 5 min`, `2 days`.
-fn lasting(time: SignedDuration) -> String {
+fn duration_text(time: SignedDuration) -> String {
     let minutes = time.abs().as_mins();
     let hours = minutes / 60;
     let days = minutes / (24 * 60);
@@ -317,11 +317,11 @@ fn lasting(time: SignedDuration) -> String {
 fn ago(at: Timestamp, now: Timestamp) -> String {
     let since = now.duration_since(at);
     if since.is_negative() && since.abs().as_mins() > 0 {
-        format!("in {}", lasting(since))
+        format!("in {}", duration_text(since))
     } else if since.as_mins() == 0 {
         "just now".to_owned()
     } else {
-        format!("{} ago", lasting(since))
+        format!("{} ago", duration_text(since))
     }
 }
 

@@ -13,10 +13,10 @@ use tradepost_server::fault::InternalError;
 
 /// Minimum length of a password in characters. NIST SP 800-63B §3.1.1.2 requires 15 for a single factor;
 /// 12 is what people accept who sign in twice a day.
-pub const SHORTEST: usize = 12;
+pub const MIN_CHARS: usize = 12;
 
 /// Maximum length of a password in bytes; a longer one would only cost time.
-pub const LONGEST: usize = 256;
+pub const MAX_BYTES: usize = 256;
 
 /// The 10,000 most common passwords, one per line, in lower case, compressed with gzip. They are the
 /// first of the list of passwords in zxcvbn 3.1.1 (`common-passwords.LICENSE`), in its order.
@@ -26,9 +26,9 @@ const COMMON: &[u8] = include_bytes!("assets/common-passwords.txt.gz");
 #[must_use]
 pub fn problems(password: &str, name: &str) -> Vec<String> {
     let mut problems = Vec::new();
-    if password.chars().count() < SHORTEST || password.len() > LONGEST {
+    if password.chars().count() < MIN_CHARS || password.len() > MAX_BYTES {
         problems.push(format!(
-            "a password must have at least {SHORTEST} characters and at most {LONGEST} bytes"
+            "a password must have at least {MIN_CHARS} characters and at most {MAX_BYTES} bytes"
         ));
     }
     let plain = plain_forms(password);
@@ -114,7 +114,7 @@ impl Judge {
     /// Returns true when a password has this hash; without a hash false, at the same cost.
     #[must_use]
     pub fn is_right(&self, password: &str, hashed: Option<&str>) -> bool {
-        if password.len() > LONGEST {
+        if password.len() > MAX_BYTES {
             return false;
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);

@@ -22,7 +22,7 @@ const LIMITS: TransportLimits = TransportLimits {
 };
 
 /// Maximum number of requests per second at an agent with rate limits. Delays that it asks for are kept.
-const RATE: u32 = 10;
+const REQUESTS_PER_SECOND: u32 = 10;
 
 /// Maximum duration of a run.
 const DEADLINE: Duration = Duration::from_mins(10);
@@ -98,12 +98,13 @@ impl ProbeSlot {
         let prober = &self.0;
         let now = prober.clock.now();
         let mut options = ProbeOptions::new(now, uuid::Uuid::now_v7().simple().to_string());
-        options.rate = if wanted.is_limited { RATE } else { 0 };
+        options.rate = if wanted.is_limited { REQUESTS_PER_SECOND } else { 0 };
         options.deadline = Some(DEADLINE);
-        let mut tell = |progress: &RunProgress<'_>| self.tell(progress);
-        let found = probe(prober.transport.clone(), &wanted.address, options, &mut tell).await;
-        let kept = kept(&wanted, now, found);
-        let outcome = match kept {
+        let mut report_progress = |progress: &RunProgress<'_>| self.report_progress(progress);
+        let found =
+            probe(prober.transport.clone(), &wanted.address, options, &mut report_progress).await;
+        let report = probe_report(&wanted, now, found);
+        let outcome = match report {
             Ok(report) => prober.store.write(move |tx| tx.keep_probe_report(&report)).await,
             Err(fault) => Err(fault),
         };
@@ -112,7 +113,7 @@ impl ProbeSlot {
         }
     }
 
-    fn tell(&self, progress: &RunProgress<'_>) {
+    fn report_progress(&self, progress: &RunProgress<'_>) {
         let mut at_work = self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at_work) = at_work.as_mut() {
             (at_work.done, at_work.total) = (progress.done, progress.total);
@@ -122,15 +123,16 @@ impl ProbeSlot {
     }
 }
 
-fn kept(
+/// Creates the report to store: the findings, and the page for download.
+fn probe_report(
     wanted: &WantedProbe,
     at: Timestamp,
     found: Result<AgentReport, CallFailure>,
 ) -> Result<ProbeReport, InternalError> {
-    const WHAT: &str = "writing what the prober found";
+    const CONTEXT: &str = "writing what the prober found";
     let (document, page) = match &found {
         Ok(report) => {
-            let mut document = json::to_value(report).map_err(InternalError::on(WHAT))?;
+            let mut document = json::to_value(report).map_err(InternalError::on(CONTEXT))?;
             // The exchanges are in the page that people download.
             let findings = document.get_mut("findings").and_then(Value::as_array_mut);
             for finding in findings.into_iter().flatten().filter_map(Value::as_object_mut) {

@@ -34,7 +34,7 @@ pub(super) struct ConsoleReply {
 }
 
 /// Delay for requests that waited too long for their turn.
-const BUSY: RetryAfter = RetryAfter::new(Duration::from_secs(2));
+const BUSY_RETRY_AFTER: RetryAfter = RetryAfter::new(Duration::from_secs(2));
 
 /// Photo origins of pages without photos.
 pub(super) const NO_PHOTOS: &str = "";
@@ -117,7 +117,11 @@ impl ConsoleReply {
     pub(super) fn busy() -> Self {
         let text = "busy; try again in a moment\n".to_owned();
         let reply = Self::new("text/plain; charset=utf-8", text);
-        Self { status: StatusCode::SERVICE_UNAVAILABLE, retry_after: Some(BUSY), ..reply }
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            retry_after: Some(BUSY_RETRY_AFTER),
+            ..reply
+        }
     }
 
     /// Marks the response as rate-limited until the next attempt.

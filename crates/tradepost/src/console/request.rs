@@ -16,10 +16,10 @@ use super::route::LARGE_FORM;
 pub const PROOF: &str = "proof";
 
 /// Header of automatic requests of the script, which are no activity of a person.
-const BY_ITSELF: &str = "x-tradepost-by-itself";
+const AUTOMATIC_HEADER: &str = "x-tradepost-by-itself";
 
 /// Maximum length of the stored user agent, in characters.
-const BROWSER: usize = 200;
+const MAX_USER_AGENT: usize = 200;
 
 /// A parsed request.
 #[derive(Debug, Clone)]
@@ -65,8 +65,8 @@ impl ConsoleRequest {
             file: None,
             content_type: text("content-type").unwrap_or_default().to_owned(),
             address: intake::address_of(trust_forwarded_for, headers, &parts.extensions),
-            browser: browser.chars().filter(|c| !c.is_control()).take(BROWSER).collect(),
-            is_by_itself: headers.contains_key(BY_ITSELF),
+            browser: browser.chars().filter(|c| !c.is_control()).take(MAX_USER_AGENT).collect(),
+            is_by_itself: headers.contains_key(AUTOMATIC_HEADER),
             if_none_match: text("if-none-match").map(str::to_owned),
             // Browsers send this header since 2023; the proof and the cookie's SameSite protect without it.
             is_foreign: matches!(text("sec-fetch-site"), Some("cross-site" | "same-site")),

@@ -80,7 +80,7 @@ const fn outside(
     ConsoleRoute::new(method, path, None, RouteAction::Outside(act))
 }
 
-const fn abroad(
+const fn from_other_site(
     path: &'static str,
     act: fn(Arc<Console>, Arc<ConsoleRequest>) -> BoxFuture<'static, Answer>,
 ) -> ConsoleRoute {
@@ -137,8 +137,10 @@ pub const TABLE: &[ConsoleRoute] = &[
     outside(Method::POST, "sign-in", Console::sign_in),
     outside(Method::GET, "sign-in/code", |console, asked| console.code_page(asked, None)),
     outside(Method::POST, "sign-in/code", Console::sign_in_with_code),
-    abroad("sign-in/oidc", |console, asked| Box::pin(console.leave_for_provider(asked))),
-    abroad(super::oidc::BACK, |console, asked| Box::pin(console.back_from_provider(asked))),
+    from_other_site("sign-in/oidc", |console, asked| Box::pin(console.leave_for_provider(asked))),
+    from_other_site(super::oidc::CALLBACK_PATH, |console, asked| {
+        Box::pin(console.back_from_provider(asked))
+    }),
     post("sign-out", StaffPermission::Enter, Console::sign_out).before_factor(),
     get("leads", AdminOperation::ListLeads.permission(), Console::leads),
     get("leads/{id}", AdminOperation::ShowLead.permission(), Console::lead),

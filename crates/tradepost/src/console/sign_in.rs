@@ -19,7 +19,7 @@ use super::{Answer, Console, PATH, PageError, pages};
 use crate::config::ConsoleConfig as Settings;
 
 /// Precision with which the last use of a session is stored.
-const NOTED: SignedDuration = SignedDuration::from_mins(1);
+const LAST_USE_PRECISION: SignedDuration = SignedDuration::from_mins(1);
 
 /// Lifetime in seconds of the sign-in form.
 const FORM_SECONDS: i64 = 3600;
@@ -28,7 +28,7 @@ const FORM_SECONDS: i64 = 3600;
 pub(super) const TOO_OFTEN: &str = "Too many attempts. Wait a few minutes, then try again.";
 
 /// Message for a wrong name or password.
-const NOT_TOGETHER: &str = "The name or the password is wrong.";
+const WRONG_NAME_OR_PASSWORD: &str = "The name or the password is wrong.";
 
 /// Checks sign-ins and sessions.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ impl Console {
             return Err(PageError::SignIn);
         };
         // An automatic refresh of a page does not count as activity.
-        if !asked.is_by_itself && now.duration_since(session.seen_at) >= NOTED {
+        if !asked.is_by_itself && now.duration_since(session.seen_at) >= LAST_USE_PRECISION {
             let id = session.id.clone();
             self.store.write_blocking(move |tx| tx.touch_session(&id, now))?;
         }
@@ -230,7 +230,7 @@ impl Console {
             Proven::Limited(wait) => return self.refuse_for(asked, wait),
         };
         let Some(member) = member else {
-            return self.refuse(asked, NOT_TOGETHER);
+            return self.refuse(asked, WRONG_NAME_OR_PASSWORD);
         };
         if self.store.has_second_factor(&member.name)? {
             return self.ask_for_code(asked, &member);
@@ -248,7 +248,7 @@ impl Console {
     ) -> Answer {
         let browser = self.sign_in.know_browser(asked, &member)?;
         let Some(session) = self.begin(asked, member, by)? else {
-            return self.refuse(asked, NOT_TOGETHER);
+            return self.refuse(asked, WRONG_NAME_OR_PASSWORD);
         };
         let form = self.sign_in.cookie(&self.sign_in.form_cookie(), "", 0);
         let target = next(asked).unwrap_or_else(|| PATH.to_owned());

@@ -98,7 +98,7 @@ pub trait DeliveryCarrier: Send + Sync + fmt::Debug {
     fn carry(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<String, AttemptFailed>>;
 
     /// Checks the connection without sending anything. Returns a description of the result.
-    fn knock(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>>;
+    fn test_connection(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>>;
 }
 
 /// Creates the carrier of a destination, and reads the secrets that it needs.

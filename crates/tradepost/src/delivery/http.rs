@@ -18,10 +18,10 @@ use crate::config::delivery::Http;
 use tradepost_keys::hmac::SharedKey;
 
 /// Header by which a receiver recognises a delivery that it has received before.
-const ID: HeaderName = HeaderName::from_static("idempotency-key");
+const ID_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Header with the number of attempts, this one included.
-const ATTEMPT: HeaderName = HeaderName::from_static("tradepost-attempt");
+const ATTEMPT_HEADER: HeaderName = HeaderName::from_static("tradepost-attempt");
 
 /// Delivers messages by HTTP.
 pub(super) struct HttpCarrier {
@@ -59,8 +59,8 @@ impl HttpCarrier {
     fn headers(&self, outgoing: &OutgoingMessage) -> Option<HeaderMap> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.media_type));
-        headers.insert(ID, HeaderValue::from_str(&outgoing.id).ok()?);
-        headers.insert(ATTEMPT, HeaderValue::from(outgoing.attempt));
+        headers.insert(ID_HEADER, HeaderValue::from_str(&outgoing.id).ok()?);
+        headers.insert(ATTEMPT_HEADER, HeaderValue::from(outgoing.attempt));
         if let Some(trace) = traces::current() {
             let value = HeaderValue::from_str(&trace.to_string()).ok()?;
             headers.insert(HeaderName::from_static(TRACEPARENT), value);
@@ -106,7 +106,7 @@ impl DeliveryCarrier for HttpCarrier {
         Box::pin(self.post(outgoing))
     }
 
-    fn knock(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>> {
+    fn test_connection(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>> {
         Box::pin(self.connect())
     }
 }

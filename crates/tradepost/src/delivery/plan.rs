@@ -10,7 +10,7 @@ use tradepost_store::Store;
 use super::Outlet;
 
 /// Number of events in one transaction.
-const AT_ONCE: u32 = 100;
+const BATCH_SIZE: u32 = 100;
 
 /// Plans the deliveries of all events of a dealer's leads since the last call.
 pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(), InternalError> {
@@ -19,7 +19,7 @@ pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(),
     }
     let dealer_id = outlet.id();
     loop {
-        let events = store.unplanned_events(dealer_id, AT_ONCE)?;
+        let events = store.unplanned_events(dealer_id, BATCH_SIZE)?;
         let Some((last, _)) = events.last() else { return Ok(()) };
         let last = *last;
         let mut planned = Vec::new();
@@ -48,7 +48,7 @@ fn of_event(
         DeliveryAudience::All => None,
         DeliveryAudience::Informed => Some(store.deliveries(None, Some(&lead.lead_id), None)?),
     };
-    let destinations = outlet.destinations.iter().map(|way| &way.delivery.destination);
+    let destinations = outlet.destinations.iter().map(|channel| &channel.delivery.destination);
     let informed_of = destinations.filter(|destination| match &informed {
         None => destination.wants(&lead),
         Some(earlier) => earlier.iter().any(|earlier| {

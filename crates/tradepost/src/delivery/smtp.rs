@@ -26,7 +26,7 @@ use super::channel::{AttemptFailed, AttemptVerdict, DeliveryCarrier, OutgoingMes
 use crate::config::delivery::{Smtp, SmtpTls};
 
 /// Time in which a server may answer the end of the connection. The answer does not matter.
-const GOODBYE: Duration = Duration::from_secs(1);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Delivers messages by mail.
 pub(super) struct SmtpCarrier {
@@ -37,7 +37,7 @@ pub(super) struct SmtpCarrier {
     from: Address,
     to: Vec<Address>,
     hello: ClientId,
-    patience: Duration,
+    step_timeout: Duration,
     clock: Clock,
 }
 
@@ -52,7 +52,7 @@ opaque!(SmtpCarrier);
 
 impl SmtpCarrier {
     /// Creates the carrier for a mail server, and reads its secrets.
-    pub(super) fn open(smtp: &Smtp, patience: Duration, clock: &Clock) -> Result<Self, String> {
+    pub(super) fn open(smtp: &Smtp, step_timeout: Duration, clock: &Clock) -> Result<Self, String> {
         // The library takes an IPv6 address without brackets.
         let host = smtp.host.trim_matches(['[', ']']).to_owned();
         let protection = match smtp.tls {
@@ -73,19 +73,19 @@ impl SmtpCarrier {
         let hello = ClientId::Domain(from.domain().to_owned());
         let port = smtp.port;
         let clock = clock.clone();
-        Ok(Self { host, port, protection, credentials, from, to, hello, patience, clock })
+        Ok(Self { host, port, protection, credentials, from, to, hello, step_timeout, clock })
     }
 
     async fn send(&self, outgoing: OutgoingMessage) -> Result<String, AttemptFailed> {
         let message = self.message(&outgoing)?;
-        let ready = timeout(self.patience, self.prepare()).await;
+        let ready = timeout(self.step_timeout, self.prepare()).await;
         let mut connection =
             ready.map_err(|_| AttemptVerdict::Later.failure("no answer in time"))??;
-        let taken = timeout(self.patience, connection.message(&message)).await;
+        let taken = timeout(self.step_timeout, connection.message(&message)).await;
         let taken = taken
             .map_err(|_| AttemptVerdict::Doubtful.failure("no answer in time to the message"))?;
         let answer = taken.map_err(|error| answered(&error).unwrap_or_else(lost))?;
-        let _ = timeout(GOODBYE, connection.abort()).await;
+        let _ = timeout(QUIT_TIMEOUT, connection.abort()).await;
         Ok(said(&answer))
     }
 
@@ -113,7 +113,7 @@ impl SmtpCarrier {
         let server = (self.host.as_str(), self.port);
         let mut connection = AsyncSmtpConnection::connect_tokio1(
             server,
-            Some(self.patience),
+            Some(self.step_timeout),
             &self.hello,
             wrapper,
             None,
@@ -131,10 +131,10 @@ impl SmtpCarrier {
     }
 
     async fn greet(&self) -> Result<&'static str, AttemptFailed> {
-        let entered = timeout(self.patience, self.enter()).await;
+        let entered = timeout(self.step_timeout, self.enter()).await;
         let mut connection =
             entered.map_err(|_| AttemptVerdict::Later.failure("no answer in time"))??;
-        let _ = timeout(GOODBYE, connection.abort()).await;
+        let _ = timeout(QUIT_TIMEOUT, connection.abort()).await;
         Ok(match &self.credentials {
             Some(_) => "accepts the configured password",
             None => "accepts connections, without a password",
@@ -166,7 +166,7 @@ impl DeliveryCarrier for SmtpCarrier {
         Box::pin(self.send(outgoing))
     }
 
-    fn knock(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>> {
+    fn test_connection(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>> {
         Box::pin(self.greet())
     }
 }

@@ -17,7 +17,7 @@ use super::channel::OutgoingMessage;
 use super::{DeliveryChannel, Outlet};
 
 /// Number of events in one transaction.
-const AT_ONCE: u32 = 100;
+const BATCH_SIZE: u32 = 100;
 
 /// Maximum length in characters of a buyer's text that is repeated: an account's name, a creative's id.
 const MAX_TEXT: usize = 120;
@@ -26,7 +26,7 @@ const MAX_TEXT: usize = 120;
 pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(), InternalError> {
     let publisher = outlet.id();
     loop {
-        let events = store.unplanned_staff_events(publisher, AT_ONCE)?;
+        let events = store.unplanned_staff_events(publisher, BATCH_SIZE)?;
         let Some(last) = events.last().map(|kept| kept.place) else { return Ok(()) };
         let planned: Vec<_> = events.iter().flat_map(|kept| of_event(outlet, kept)).collect();
         let id = publisher.to_owned();
@@ -39,12 +39,13 @@ pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(),
 }
 
 fn of_event(outlet: &Outlet, kept: &KeptStaffEvent) -> Vec<NewStaffDelivery> {
-    let wants =
-        |way: &&DeliveryChannel| way.events.is_empty() || way.events.contains(&kept.event.event);
-    let ways = outlet.destinations.iter().filter(wants);
-    let new = ways.map(|way| NewStaffDelivery {
+    let wants = |destination: &&DeliveryChannel| {
+        destination.events.is_empty() || destination.events.contains(&kept.event.event)
+    };
+    let channels = outlet.destinations.iter().filter(wants);
+    let new = channels.map(|destination| NewStaffDelivery {
         subject: kept.event.id.clone(),
-        destination: way.delivery.destination.name.clone(),
+        destination: destination.delivery.destination.name.clone(),
         place: kept.place,
     });
     new.collect()

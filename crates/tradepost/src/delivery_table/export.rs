@@ -94,11 +94,11 @@ const HEADINGS: &[FieldHeadings] = &[
 ];
 
 /// Words that begin a row that adds others up.
-const TOTALS: &[&str] = &["total", "totals", "grand total", "sum", "summe", "gesamt"];
+const TOTAL_WORDS: &[&str] = &["total", "totals", "grand total", "sum", "summe", "gesamt"];
 
 /// Returns true for the first cell of a row that adds others up.
 pub(super) fn is_total(cell: &str) -> bool {
-    TOTALS.contains(&normalised(cell).as_str())
+    TOTAL_WORDS.contains(&normalised(cell).as_str())
 }
 
 /// Returns true for a heading that is recognised or chosen.

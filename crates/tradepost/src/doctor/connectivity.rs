@@ -6,19 +6,19 @@ use reqwest::Url;
 use tradepost_server::auth::KeySource;
 use tradepost_server::tls::peer::{self, PeerError};
 
-use super::{Area, DoctorFinding, Examiner, FindingSubject, Looks, judge_end};
+use super::{Area, DoctorFinding, Examiner, FindingSubject, RunningChecks, judge_end};
 use crate::config::delivery::DeliveryConfig;
 use crate::config::feeds::{FeedLocation, From, Sftp};
 use crate::delivery::channel;
 use crate::feeds::sftp;
 
 impl Examiner {
-    pub(super) fn look_at_ways(&self, looks: &mut Looks) {
+    pub(super) fn check_connectivity(&self, checks: &mut RunningChecks) {
         for dealer in &self.config.dealers {
             let id = &dealer.terms.id;
             for delivery in &dealer.deliveries {
                 let name = format!("{id}/{}", delivery.destination.name);
-                self.look_at_destination(looks, name, delivery);
+                self.check_destination(checks, name, delivery);
             }
             for feed in &dealer.feeds {
                 if let From::Pull(pull) = &feed.from {
@@ -28,9 +28,9 @@ impl Examiner {
                     );
                     match &pull.place {
                         FeedLocation::Web(web) => {
-                            self.look_at_address(looks, about, web.url.clone())
+                            self.check_address(checks, about, web.url.clone())
                         }
-                        FeedLocation::Sftp(place) => look_at_sftp(looks, about, place.clone()),
+                        FeedLocation::Sftp(place) => check_sftp(checks, about, place.clone()),
                     }
                 }
             }
@@ -38,73 +38,73 @@ impl Examiner {
                 && let KeySource::Url(url) = &jwt.keys
             {
                 let about = FindingSubject::new(Area::Issuer, format!("{id}: jwks_url"));
-                self.look_at_address(looks, about, url.to_string());
+                self.check_address(checks, about, url.to_string());
             }
         }
         for delivery in self.config.alerts.iter().flat_map(|alerts| &alerts.destinations) {
             let name = format!("alerts/{}", delivery.destination.name);
-            self.look_at_destination(looks, name, delivery);
+            self.check_destination(checks, name, delivery);
         }
         if let Some(traces) = &self.config.traces {
             let about = FindingSubject::new(Area::Delivery, "traces.endpoint");
-            self.look_at_address(looks, about, traces.endpoint.clone());
+            self.check_address(checks, about, traces.endpoint.clone());
         }
         for publisher in &self.config.publishers {
             let id = &publisher.profile.id;
             for wanted in &publisher.deliveries {
                 let name = format!("{id}/{}", wanted.delivery.destination.name);
-                self.look_at_destination(looks, name, &wanted.delivery);
+                self.check_destination(checks, name, &wanted.delivery);
             }
             if let Some(ad_server) = &publisher.ad_server {
                 let about = FindingSubject::new(Area::Delivery, format!("{id}: ad_server.url"));
-                self.look_at_address(looks, about, ad_server.settings.url.clone());
+                self.check_address(checks, about, ad_server.settings.url.clone());
             }
             if let Some(upstream) = &publisher.upstream {
                 let about = FindingSubject::new(Area::Delivery, format!("{id}: upstream.url"));
-                self.look_at_address(looks, about, upstream.url.clone());
+                self.check_address(checks, about, upstream.url.clone());
             }
         }
     }
 
-    pub(super) fn look_at_destination(
+    pub(super) fn check_destination(
         &self,
-        looks: &mut Looks,
+        checks: &mut RunningChecks,
         name: String,
         delivery: &DeliveryConfig,
     ) {
         let about = FindingSubject::new(Area::Delivery, name);
-        let way = channel::open(delivery, &self.clock);
-        looks.begin(about.clone(), async move {
-            let found = match way {
+        let channel = channel::open(delivery, &self.clock);
+        checks.begin(about.clone(), async move {
+            let found = match channel {
                 Err(why) => about.bad(why, "correct the named setting in the configuration"),
-                Ok(way) => match way.knock().await {
+                Ok(channel) => match channel.test_connection().await {
                     Ok(says) => about.ok(says),
-                    Err(failed) => about.bad(failed.answer.clone(), mend(&failed.answer)),
+                    Err(failed) => about.bad(failed.answer.clone(), hint_for(&failed.answer)),
                 },
             };
             found.into()
         });
     }
 
-    fn look_at_address(&self, looks: &mut Looks, about: FindingSubject, url: String) {
+    fn check_address(&self, checks: &mut RunningChecks, about: FindingSubject, url: String) {
         let now = self.now();
-        looks.begin(about.clone(), async move { address(&about, &url, now).await.into() });
+        checks.begin(about.clone(), async move { address(&about, &url, now).await.into() });
     }
 }
 
 /// Checks that an SFTP server has the expected host key and accepts our login.
-fn look_at_sftp(looks: &mut Looks, about: FindingSubject, place: Sftp) {
-    looks.begin(about.clone(), async move {
+fn check_sftp(checks: &mut RunningChecks, about: FindingSubject, place: Sftp) {
+    checks.begin(about.clone(), async move {
         let hint = "check that `url`, `key_file` and `known_hosts` of the feed belong together, and that \
                     this machine may connect to the server";
-        let knocked = sftp::knock(&place).await;
-        let lets_in = knocked.map(|()| about.ok("its host key is known, and the login succeeded"));
-        lets_in.unwrap_or_else(|why| about.bad(why, hint)).into()
+        let tested = sftp::test_login(&place).await;
+        let entered = tested.map(|()| about.ok("its host key is known, and the login succeeded"));
+        entered.unwrap_or_else(|why| about.bad(why, hint)).into()
     });
 }
 
 /// Returns the action for an answer, which is one of our own texts.
-fn mend(answer: &str) -> &'static str {
+fn hint_for(answer: &str) -> &'static str {
     // 530, 534 and 535 are about the login (RFC 4954 §6).
     if answer.starts_with("SMTP 53") {
         "correct `user` and `password_file` of the destination; the server rejects them"

@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 
 use tradepost_store::{Store, room};
 
-use super::{Area, DoctorFinding, Examiner, FindingSubject, Keeping, Looks};
+use super::{Area, DoctorFinding, Examiner, FindingSubject, Keeping, RunningChecks};
 use crate::cli::check_config;
 use crate::config::Config;
 use crate::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod};
 use crate::config::feeds::{FeedConfig, FeedLocation, From};
 
 /// Multiple of the space to be kept free below which a warning is given.
-const AMPLE: u64 = 8;
+const WARNING_FACTOR: u64 = 8;
 
 impl Examiner {
-    pub(super) fn look_at_the_machine(&self, looks: &mut Looks) {
+    pub(super) fn check_machine(&self, checks: &mut RunningChecks) {
         let about = FindingSubject::new(Area::Configuration, "this file");
         let examiner = self.clone();
-        looks.begin_blocking(about.clone(), move || examiner.configuration(&about).into());
+        checks.begin_blocking(about.clone(), move || examiner.configuration(&about).into());
         if let Keeping::Folder(folder) = &self.keeping {
             let examiner = self.clone();
             let folder = folder.clone();
             let about = FindingSubject::new(Area::Disk, folder.display().to_string());
-            looks.begin_blocking(about.clone(), move || examiner.disk(&about, &folder).into());
+            checks.begin_blocking(about.clone(), move || examiner.disk(&about, &folder).into());
         }
         let examiner = self.clone();
         let about = FindingSubject::new(Area::Permissions, "files");
-        looks.begin_blocking(about, move || examiner.permissions().into());
+        checks.begin_blocking(about, move || examiner.permissions().into());
     }
 
     /// Checks that the files named in the configuration are usable, and returns its warnings.
@@ -61,7 +61,7 @@ impl Examiner {
                 let says = format!("{} MiB are free of {}", room.free >> 20, room.total >> 20);
                 if room.free < least {
                     about.bad(says, hint)
-                } else if room.free < least.saturating_mul(AMPLE) {
+                } else if room.free < least.saturating_mul(WARNING_FACTOR) {
                     about.warning(says, hint)
                 } else {
                     about.ok(says)

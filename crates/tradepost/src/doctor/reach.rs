@@ -13,15 +13,17 @@ use tradepost_document::json::{self, Value};
 use tradepost_server::tls::peer::PeerError;
 use tradepost_server::tls::{self, peer};
 
-use super::{Area, CheckOutcome, DoctorFinding, Examiner, FindingSubject, Looks, judge_end};
+use super::{
+    Area, CheckOutcome, DoctorFinding, Examiner, FindingSubject, RunningChecks, judge_end,
+};
 use crate::acme;
 use crate::config::acme::Acme;
 
 /// Path of an agent card (A2A §8.2).
-const CARD: &str = "/.well-known/agent-card.json";
+const CARD_PATH: &str = "/.well-known/agent-card.json";
 
 /// Maximum size of a card in bytes.
-const LARGEST: usize = 1024 * 1024;
+const MAX_CARD_BYTES: usize = 1024 * 1024;
 
 /// An address at which agents reach a dealer or publisher.
 #[derive(Debug, Clone)]
@@ -31,14 +33,14 @@ struct AgentAddress {
 }
 
 impl Examiner {
-    pub(super) fn look_from_outside(&self, looks: &mut Looks) {
-        self.look_at_certificate(looks);
+    pub(super) fn check_reachability(&self, checks: &mut RunningChecks) {
+        self.check_certificate(checks);
         let mut hosts: Vec<String> = Vec::new();
-        for agent_address in self.agent_addresses(looks) {
+        for agent_address in self.agent_addresses(checks) {
             let host = agent_address.base.host_str().unwrap_or_default().to_owned();
             if host.parse::<IpAddr>().is_err() && !host.starts_with('[') && !hosts.contains(&host) {
                 let about = FindingSubject::new(Area::Dns, &host);
-                looks.begin(about.clone(), async move { name(&about).await.into() });
+                checks.begin(about.clone(), async move { name(&about).await.into() });
                 hosts.push(host);
             }
             let about = FindingSubject::new(
@@ -46,12 +48,12 @@ impl Examiner {
                 format!("{} at {}", agent_address.seller, agent_address.base),
             );
             let examiner = self.clone();
-            looks.begin(about.clone(), async move { examiner.card(&about, &agent_address).await });
+            checks.begin(about.clone(), async move { examiner.card(&about, &agent_address).await });
         }
     }
 
     /// Returns the addresses of the dealers and publishers; one without an address is reported.
-    fn agent_addresses(&self, looks: &mut Looks) -> Vec<AgentAddress> {
+    fn agent_addresses(&self, checks: &mut RunningChecks) -> Vec<AgentAddress> {
         let server = &self.config.server;
         let origin = server.origin(self.inside());
         let port = if server.tls.is_some() { server.listen.port() } else { 443 };
@@ -79,7 +81,7 @@ impl Examiner {
                 let says = "neither public_url nor hosts is set, so agents outside cannot find it";
                 let hint = "set public_url to its public address";
                 let finding = about.warning(says, hint);
-                looks.begin(about, async move { finding.into() });
+                checks.begin(about, async move { finding.into() });
                 addresses.push(origin.to_string());
             }
             let agent_address = |base: &String| {
@@ -96,14 +98,14 @@ impl Examiner {
     }
 
     /// Checks our own certificate from its files.
-    fn look_at_certificate(&self, looks: &mut Looks) {
+    fn check_certificate(&self, checks: &mut RunningChecks) {
         let Some(files) = self.config.server.tls.clone() else { return };
         let acme = self.config.server.acme.clone();
         let key = if acme.is_some() { "server.tls.acme" } else { "server.tls.certificate" };
         let about = FindingSubject::new(Area::Tls, key);
         let now = self.now();
         let config = self.config.clone();
-        looks.begin_blocking(about.clone(), move || {
+        checks.begin_blocking(about.clone(), move || {
             let failed = acme.as_ref().and_then(|acme| failed_order(&about, acme));
             let is_ordered = acme.as_ref().is_some_and(|acme| !acme.file().exists());
             if is_ordered {
@@ -213,12 +215,12 @@ pub(crate) fn on_this_machine(listen: SocketAddr) -> SocketAddr {
 
 /// Returns a finding when the last order of a certificate failed.
 fn failed_order(about: &FindingSubject, acme: &Acme) -> Option<DoctorFinding> {
-    let standing = acme::standing(acme);
-    let code = standing.code.filter(|_| standing.failures > 0)?;
-    let times = standing.failures;
+    let history = acme::history(acme);
+    let code = history.code.filter(|_| history.failures > 0)?;
+    let times = history.failures;
     let says = format!(
         "{times} orders have failed, the last one with {code}: {}",
-        standing.says.join("; ")
+        history.says.join("; ")
     );
     Some(about.bad(says, code.hint()))
 }
@@ -282,7 +284,7 @@ async fn fetch(
         .redirect(redirect::Policy::none())
         .no_proxy()
         .http1_only()
-        .timeout(examiner.patience);
+        .timeout(examiner.check_timeout);
     let host = base.host_str().unwrap_or_default();
     let is_name = host.parse::<IpAddr>().is_err() && !host.starts_with('[');
     let mut url = base.clone();
@@ -296,7 +298,7 @@ async fn fetch(
         }
     }
     let client = builder.build().map_err(|error| innermost(&error))?;
-    let path = format!("{}{CARD}", url.path().trim_end_matches('/'));
+    let path = format!("{}{CARD_PATH}", url.path().trim_end_matches('/'));
     url.set_path(&path);
     let asked = examiner.now();
     let mut response = client.get(url).send().await.map_err(|error| innermost(&error))?;
@@ -311,7 +313,7 @@ async fn fetch(
     }
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| innermost(&error))? {
-        if body.len() + chunk.len() > LARGEST {
+        if body.len() + chunk.len() > MAX_CARD_BYTES {
             return Err("the answer is too large for a card".to_owned());
         }
         body.extend_from_slice(&chunk);

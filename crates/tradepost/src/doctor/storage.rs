@@ -11,7 +11,7 @@ use tradepost_publisher::store::PublisherStore;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{DatabaseUrl, Store};
 
-use super::{Area, DoctorFinding, Examiner, FindingSubject, Looks};
+use super::{Area, DoctorFinding, Examiner, FindingSubject, RunningChecks};
 use crate::adcp::offline::OfflineServices;
 use crate::adcp::store::SqlPublisherStore;
 use crate::cli::check_config::load_catalogues;
@@ -48,10 +48,10 @@ impl Keeping {
 }
 
 impl Examiner {
-    pub(super) fn look_at_what_is_kept(&self, looks: &mut Looks) {
+    pub(super) fn check_storage(&self, checks: &mut RunningChecks) {
         let examiner = self.clone();
         let about = FindingSubject::new(Area::Store, self.keeping_place());
-        looks.begin_blocking(about.clone(), move || {
+        checks.begin_blocking(about.clone(), move || {
             let found = examiner.kept(&about);
             found.unwrap_or_else(|fault| vec![examiner.closed(&about, &fault)]).into()
         });
@@ -89,7 +89,7 @@ impl Examiner {
                 ),
             });
         }
-        findings.extend(self.books(&store));
+        findings.extend(self.inventory_counts(&store));
         for dealer in &config.dealers {
             let id = &dealer.terms.id;
             for feed in &dealer.feeds {
@@ -99,8 +99,8 @@ impl Examiner {
         Ok(findings)
     }
 
-    /// Returns whether the books of each publisher with counted inventory are right.
-    fn books(&self, store: &Arc<Store>) -> Vec<DoctorFinding> {
+    /// Checks the counted inventory of each publisher against its sales.
+    fn inventory_counts(&self, store: &Arc<Store>) -> Vec<DoctorFinding> {
         let mut config = Config::clone(&self.config);
         // A catalogue that cannot be read is a finding of its own.
         if load_catalogues(&mut config).is_err() {

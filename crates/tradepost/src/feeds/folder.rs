@@ -13,10 +13,10 @@ use tradepost_server::fault::InternalError;
 use crate::config::feeds::{Extent, FeedFolder};
 
 /// Maximum number of files of a folder that are read.
-const MOST: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 
 /// Suffixes of files that are still being uploaded.
-const UNFINISHED: &[&str] =
+const PARTIAL_SUFFIXES: &[&str] =
     &[".tmp", ".temp", ".part", ".partial", ".filepart", ".crdownload", ".swp", "~"];
 
 /// A file of a feed.
@@ -101,10 +101,11 @@ impl FolderWatch {
 /// When the folder cannot be read.
 pub fn files(folder: &FeedFolder) -> std::io::Result<Vec<FoundFile>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(&folder.path)?.take(MOST) {
+    for entry in fs::read_dir(&folder.path)?.take(MAX_FILES) {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        let unfinished = UNFINISHED.iter().any(|end| name.to_ascii_lowercase().ends_with(end));
+        let unfinished =
+            PARTIAL_SUFFIXES.iter().any(|end| name.to_ascii_lowercase().ends_with(end));
         if name.starts_with('.') || unfinished || !fits(&folder.files, &name) {
             continue;
         }

@@ -7,7 +7,7 @@ use tradepost_store::Replacement;
 use crate::config::feeds::Guard;
 
 /// Number of skipped rows that an objection lists.
-const MENTIONED: usize = 5;
+const MAX_LISTED_ROWS: usize = 5;
 
 /// A reason to hold a feed back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Guard {
 fn lines(report: &FeedReport) -> Vec<String> {
     let sold = (report.accepted == 0 && report.sold > 0)
         .then(|| format!("{} marked as sold", count(report.sold)));
-    let skips = report.skips.iter().take(MENTIONED);
+    let skips = report.skips.iter().take(MAX_LISTED_ROWS);
     let skips = skips.map(|skip| format!("{} {}: {}", report.place(), skip.line, skip.message));
     report.doubts.iter().cloned().chain(sold).chain(reasons(report)).chain(skips).collect()
 }

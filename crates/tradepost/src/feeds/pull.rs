@@ -17,7 +17,7 @@ use super::spool::{FeedNotKept, Spool};
 use crate::config::feeds::{FeedAddress, FeedLocation, Pull};
 
 /// Time during which the answer "not changed" is accepted in place of a full download.
-const CONFIRMED: SignedDuration = SignedDuration::from_hours(12);
+const NOT_MODIFIED_PERIOD: SignedDuration = SignedDuration::from_hours(12);
 
 /// Answer of an address.
 #[derive(Debug)]
@@ -33,7 +33,8 @@ pub enum PullAnswer {
 /// # Errors
 /// The reason why there is no answer, without the address.
 pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<PullAnswer, String> {
-    let is_confirmed = state.taken_at.is_some_and(|at| now.duration_since(at) < CONFIRMED);
+    let is_confirmed =
+        state.taken_at.is_some_and(|at| now.duration_since(at) < NOT_MODIFIED_PERIOD);
     let known = state.mark.as_deref().filter(|_| is_confirmed);
     let known = known.and_then(|mark| tradepost_document::json::from_str::<Value>(mark).ok());
     let known = known.as_ref();

@@ -22,10 +22,10 @@ use crate::config::feeds::Guard;
 
 /// Duration of a lease unless it is renewed. When a process ends during a run, the lease ends after this
 /// time.
-const LEASE: SignedDuration = SignedDuration::from_mins(5);
+const LEASE_DURATION: SignedDuration = SignedDuration::from_mins(5);
 
 /// Interval at which a run renews its lease.
-const RENEWED: Duration = Duration::from_mins(1);
+const RENEWAL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Result of a feed that was read.
 struct FeedVerdict {
@@ -51,7 +51,7 @@ pub fn leased<T>(
     ids.sort_unstable();
     let lease = || {
         let now = clock.now();
-        let until = now.checked_add(LEASE).unwrap_or(Timestamp::MAX);
+        let until = now.checked_add(LEASE_DURATION).unwrap_or(Timestamp::MAX);
         let ids = ids.clone();
         let who = holder.clone();
         store.write_blocking(move |tx| {
@@ -74,7 +74,7 @@ pub fn leased<T>(
     let done = std::thread::scope(|scope| {
         scope.spawn(move || {
             // The channel closes when the work ends, and with it this thread.
-            while ended.recv_timeout(RENEWED) == Err(RecvTimeoutError::Timeout) {
+            while ended.recv_timeout(RENEWAL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 match renew() {
                     Ok(true) => {}
                     Ok(false) => tracing::warn!("another process took the lease of a feed"),

@@ -25,14 +25,14 @@ const FETCHED: &str = "feed";
 const SUM: &str = "sha256";
 
 /// Interval at which the size of the file is checked.
-const LOOK: Duration = Duration::from_millis(100);
+const SIZE_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Number of bytes that are read at once.
-const PIECE: usize = 64 * 1024;
+const READ_SIZE: usize = 64 * 1024;
 
 /// Number of bytes of error output that are read, and number of characters that are reported.
-const MOST_SAID: u64 = 16 * 1024;
-const LONGEST_REASON: usize = 200;
+const MAX_ERROR_BYTES: u64 = 16 * 1024;
+const MAX_REASON_LENGTH: usize = 200;
 
 /// Options of the connection, the same for all servers: only the configured key and host keys count, no
 /// question is asked, and a server that stops answering is left.
@@ -110,7 +110,7 @@ pub async fn fetch(
 ///
 /// # Errors
 /// The reason why that failed.
-pub async fn knock(sftp: &Sftp) -> Result<(), String> {
+pub async fn test_login(sftp: &Sftp) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| unkept(&error))?;
     perform(sftp, "pwd\n", folder.path()).await
 }
@@ -122,14 +122,14 @@ async fn perform(sftp: &Sftp, command: &str, folder: &Path) -> Result<(), String
         File::open(path).map_err(|error| format!("{key} cannot be read: {}", error.kind()))?;
     }
     let ended = run(sftp, command, folder).await;
-    let (status, said) = ended.map_err(|error| {
+    let (status, error_output) = ended.map_err(|error| {
         if error.kind() == io::ErrorKind::NotFound {
             "the program sftp is not there; install OpenSSH's client".to_owned()
         } else {
             format!("the program sftp cannot be run: {error}")
         }
     })?;
-    if status.success() { Ok(()) } else { Err(why(&said)) }
+    if status.success() { Ok(()) } else { Err(why(&error_output)) }
 }
 
 async fn run(sftp: &Sftp, command: &str, folder: &Path) -> io::Result<(ExitStatus, String)> {
@@ -160,14 +160,14 @@ async fn run(sftp: &Sftp, command: &str, folder: &Path) -> io::Result<(ExitStatu
         // A program that ended before it read the command reports the reason itself.
         let _ = input.write_all(command.as_bytes()).await;
     }
-    let mut said = Vec::new();
+    let mut error_output = Vec::new();
     if let Some(stderr) = child.stderr.take() {
-        stderr.take(MOST_SAID).read_to_end(&mut said).await?;
+        stderr.take(MAX_ERROR_BYTES).read_to_end(&mut error_output).await?;
     }
     let status = child.wait().await?;
     // The process id may be reused.
     group.0 = None;
-    Ok((status, String::from_utf8_lossy(&said).into_owned()))
+    Ok((status, String::from_utf8_lossy(&error_output).into_owned()))
 }
 
 /// Process group of the program and of its `ssh` process, which would otherwise outlive it while it waits
@@ -187,7 +187,7 @@ impl Drop for Group {
 /// Resolves when a file exceeds its maximum size.
 async fn outgrown(path: &Path, most: u64) {
     while std::fs::metadata(path).map_or(0, |about| about.len()) <= most {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(SIZE_CHECK_INTERVAL).await;
     }
 }
 
@@ -197,7 +197,7 @@ fn sum(folder: TempDir) -> io::Result<(File, u64, String)> {
     let path = folder.path().join(FETCHED);
     let mut hasher = Sha256::new();
     let mut size = 0;
-    let mut reader = BufReader::with_capacity(PIECE, File::open(&path)?);
+    let mut reader = BufReader::with_capacity(READ_SIZE, File::open(&path)?);
     loop {
         let piece = reader.fill_buf()?;
         let count = piece.len();
@@ -216,12 +216,12 @@ fn unkept(error: &io::Error) -> String {
 }
 
 /// Returns our message for the program's error output, or its last line.
-fn why(said: &str) -> String {
-    let known = REASONS.iter().find(|(theirs, _)| said.contains(theirs));
+fn why(error_output: &str) -> String {
+    let known = REASONS.iter().find(|(pattern, _)| error_output.contains(pattern));
     if let Some((_, ours)) = known {
         return (*ours).to_owned();
     }
-    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    let last: String = last.unwrap_or("it says nothing").chars().take(LONGEST_REASON).collect();
+    let last = error_output.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let last: String = last.unwrap_or("it says nothing").chars().take(MAX_REASON_LENGTH).collect();
     format!("sftp could not fetch it: {}", last.replace(char::is_control, " "))
 }

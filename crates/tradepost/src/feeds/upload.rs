@@ -144,7 +144,7 @@ async fn upload(
 }
 
 /// Writes a body to the disk as it arrives.
-async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, UploadRefused> {
+async fn receive(body: Body, most: u64, timeout: Duration) -> Result<File, UploadRefused> {
     let unkept = |unkept: FeedNotKept| match unkept {
         FeedNotKept::TooLarge(most) => too_large(most),
         FeedNotKept::Disk(error) => {
@@ -157,7 +157,7 @@ async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, Uplo
     let late = |_| {
         UploadRefused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the body did not go on".to_owned())
     };
-    while let Some(chunk) = tokio::time::timeout(patience, stream.next()).await.map_err(late)? {
+    while let Some(chunk) = tokio::time::timeout(timeout, stream.next()).await.map_err(late)? {
         let chunk = chunk.map_err(|error| match is_timeout(&error) {
             true => {
                 let message = "the body came too slowly".to_owned();

@@ -28,7 +28,7 @@ use crate::delivery::channel;
 use crate::step_test::{self, LIMITS, SampleAnswers, StepVerdict};
 
 /// Interval at which the store is asked for deliveries.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time in which a running server delivers a lead, when the destination answers.
 pub const DELIVERED_WITHIN: Duration = Duration::from_secs(60);
@@ -56,7 +56,7 @@ pub struct StepTester {
     /// The person who tests.
     pub actor: Actor,
     /// Maximum time for the deliveries of a test lead.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl StepTester {
@@ -205,7 +205,7 @@ impl StepTester {
         lead_id: &str,
         wanted: &[&str],
     ) -> Result<Vec<DeliveryRecord>, InternalError> {
-        let end = Instant::now() + self.patience;
+        let end = Instant::now() + self.timeout;
         loop {
             let dealer_id = self.dealer.terms.id.clone();
             let lead_id = lead_id.to_owned();
@@ -222,7 +222,7 @@ impl StepTester {
             if is_over || Instant::now() >= end {
                 return Ok(records);
             }
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 

@@ -50,7 +50,7 @@ const PAGE: (u32, u32) = (100, 1_000);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Limits of a document's structure.
-const BOUNDS: ReadLimits =
+const DOCUMENT_LIMITS: ReadLimits =
     ReadLimits { depth: json::MAX_DEPTH, containers: 100_000, reserved: false };
 
 tradepost_document::catalog! {
@@ -117,19 +117,19 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response {
     match api.answer(&parts, body).await {
         Ok(answer) => answer.into_response(),
         Err(ApiError::Denied(denied)) => api.deny(&denied),
-        Err(ApiError::Trouble(trouble)) => refuse(&trouble),
+        Err(ApiError::Hosting(error)) => refuse(&error),
     }
 }
 
 /// Reason why a request is not answered.
 enum ApiError {
     Denied(AuthRefusal),
-    Trouble(HostingError),
+    Hosting(HostingError),
 }
 
 impl From<HostingRefusal> for ApiError {
     fn from(refusal: HostingRefusal) -> Self {
-        Self::Trouble(refusal.into())
+        Self::Hosting(refusal.into())
     }
 }
 
@@ -241,16 +241,17 @@ impl Api {
             let missing = operation.required().into();
             return Err(ApiError::Denied(AuthRefusal::Scope { missing }));
         }
-        let said = said(parts)?;
+        let parameters = request_parameters(parts)?;
         let document =
             if operation.has_body() { Some(self.receive(parts, body).await?) } else { None };
         let api = Arc::clone(self);
         let id = rest.first().map(|id| (*id).to_owned());
-        let work = move || api.act(&principal, operation, id.as_deref(), document.as_ref(), &said);
+        let work =
+            move || api.act(&principal, operation, id.as_deref(), document.as_ref(), &parameters);
         let acted = piece("changing dealers", work).await;
         let broken =
             || Err(HostingError::Broken(InternalError::new("changing dealers", "it ended early")));
-        acted.unwrap_or_else(broken).map_err(ApiError::Trouble)
+        acted.unwrap_or_else(broken).map_err(ApiError::Hosting)
     }
 
     async fn who(&self, parts: &Parts) -> Result<Principal, AuthRefusal> {
@@ -300,40 +301,40 @@ impl Api {
         operation: DealerRequest,
         id: Option<&str>,
         document: Option<&Value>,
-        said: &RequestParameters,
+        parameters: &RequestParameters,
     ) -> Result<ApiAnswer, HostingError> {
         let missing = || {
             HostingError::from(HostingRefusal::new(HostingErrorCode::NotFound, "nothing is here"))
         };
-        let house = self.wiring.house(administrator(who)).ok_or_else(missing)?;
+        let hosted = self.wiring.hosted_dealers(administrator(who)).ok_or_else(missing)?;
         let nothing = Value::Null;
         let id = id.unwrap_or_default();
         let document = document.unwrap_or(&nothing);
         match operation {
             DealerRequest::List => {
-                let limit = said.limit.unwrap_or(PAGE.0);
-                let (dealers, next) = house.list(&said.after, limit, said.all)?;
+                let limit = parameters.limit.unwrap_or(PAGE.0);
+                let (dealers, next) = hosted.list(&parameters.after, limit, parameters.all)?;
                 return Ok(ApiAnswer::ok(json!({"dealers": dealers, "next": next})));
             }
-            DealerRequest::Show => return house.show(id).map(ApiAnswer::ok),
+            DealerRequest::Show => return hosted.show(id).map(ApiAnswer::ok),
             DealerRequest::Add => {
-                let added = house.add(std::slice::from_ref(document), said.reuse)?;
+                let added = hosted.add(std::slice::from_ref(document), parameters.reuse)?;
                 let id = added.into_iter().next().unwrap_or_default();
                 let is_served = self.changed(who, "added", &id);
                 let location = Some(format!("{BASE}/dealers/{id}"));
-                let body = Some(house.show(&id)?);
+                let body = Some(hosted.show(&id)?);
                 let answer = ApiAnswer { status: StatusCode::CREATED, body, location };
                 return Ok(answer.of_change(is_served));
             }
-            DealerRequest::Replace => house.change(id, document, false, said.expected)?,
-            DealerRequest::Patch => house.change(id, document, true, said.expected)?,
-            DealerRequest::Set(state) => house.set_state(id, state, said.expected)?,
+            DealerRequest::Replace => hosted.change(id, document, false, parameters.expected)?,
+            DealerRequest::Patch => hosted.change(id, document, true, parameters.expected)?,
+            DealerRequest::Set(state) => hosted.set_state(id, state, parameters.expected)?,
         }
         let is_served = self.changed(who, "changed", id);
         let answer = if matches!(operation, DealerRequest::Set(HostedState::Removed)) {
             ApiAnswer { status: StatusCode::NO_CONTENT, body: None, location: None }
         } else {
-            ApiAnswer::ok(house.show(id)?)
+            ApiAnswer::ok(hosted.show(id)?)
         };
         Ok(answer.of_change(is_served))
     }
@@ -394,9 +395,9 @@ fn media_type(parts: &Parts) -> MediaType<'_> {
     MediaType::new(named.unwrap_or_default())
 }
 
-fn refuse(trouble: &HostingError) -> Response {
+fn refuse(error: &HostingError) -> Response {
     let broken;
-    let refusal = match trouble {
+    let refusal = match error {
         HostingError::Refused(refusal) => refusal,
         HostingError::Broken(fault) => {
             tracing::error!(cause = %fault.chain(), "dealers could not be read or changed");
@@ -429,7 +430,7 @@ fn read(bytes: &[u8]) -> Result<Value, HostingRefusal> {
     };
     let text = std::str::from_utf8(bytes);
     let text = text.map_err(|_| invalid("the body is not UTF-8", Problems::new()))?;
-    let read = json::document(text, BOUNDS);
+    let read = json::document(text, DOCUMENT_LIMITS);
     let (value, problems) =
         read.map_err(|_| invalid("the body is no JSON that can be read", Problems::new()))?;
     if !problems.is_empty() {
@@ -438,30 +439,31 @@ fn read(bytes: &[u8]) -> Result<Value, HostingRefusal> {
     Ok(value)
 }
 
-fn said(parts: &Parts) -> Result<RequestParameters, HostingRefusal> {
+/// Reads the query parameters and `If-Match`.
+fn request_parameters(parts: &Parts) -> Result<RequestParameters, HostingRefusal> {
     let unusable = |what: &str| HostingRefusal::new(HostingErrorCode::InvalidParameter, what);
     let truth = |text: &str| match text {
         "true" => Ok(true),
         "false" => Ok(false),
         _ => Err(unusable("a parameter is neither true nor false")),
     };
-    let mut said =
+    let mut parameters =
         RequestParameters { expected: expected(&parts.headers)?, ..RequestParameters::default() };
     let query = parts.uri.query().unwrap_or_default().as_bytes();
     for (name, value) in form_urlencoded::parse(query) {
         match &*name {
-            "after" => said.after = value.into_owned(),
+            "after" => parameters.after = value.into_owned(),
             "limit" => {
                 let limit = value.parse().ok().filter(|limit| (1..=PAGE.1).contains(limit));
                 let message = "limit must be from 1 to 1000";
-                said.limit = Some(limit.ok_or_else(|| unusable(message))?);
+                parameters.limit = Some(limit.ok_or_else(|| unusable(message))?);
             }
-            "all" => said.all = truth(&value)?,
-            "reuse" => said.reuse = truth(&value)?,
+            "all" => parameters.all = truth(&value)?,
+            "reuse" => parameters.reuse = truth(&value)?,
             _ => return Err(unusable("there are the parameters after, limit, all and reuse")),
         }
     }
-    Ok(said)
+    Ok(parameters)
 }
 
 /// Reads `If-Match`: the revision in quotes, as in `ETag`.

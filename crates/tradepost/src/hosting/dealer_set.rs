@@ -12,10 +12,10 @@ use crate::aap::seller::{DealerAgent, DealerDeps, erase_old};
 use crate::config::DealerConfig;
 
 /// Number of dealers from which on they are opened concurrently.
-const MANY: usize = 32;
+const CONCURRENT_FROM: usize = 32;
 
 /// Number of threads that open dealers. Most of them wait for a commit, which one thread makes for all.
-const AT_ONCE: usize = 16;
+const OPENING_THREADS: usize = 16;
 
 /// The dealers of a process. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -41,9 +41,9 @@ impl Roster {
     pub fn open(
         fixed: Arc<Fixed>,
         dealers: Vec<DealerConfig>,
-        ground: &DealerDeps,
+        deps: &DealerDeps,
     ) -> Result<Self, InternalError> {
-        let file = open_file(dealers, ground)?;
+        let file = open_file(dealers, deps)?;
         let hosted = Arc::default();
         let removed = Arc::default();
         let failed = Arc::default();
@@ -64,7 +64,7 @@ impl Roster {
         &self,
         fixed: Arc<Fixed>,
         dealers: Vec<DealerConfig>,
-        ground: &DealerDeps,
+        deps: &DealerDeps,
     ) -> Result<Self, InternalError> {
         if let Some(id) = self.hosted.keys().find(|id| fixed.has(id)) {
             let why = format!("dealer {id} is hosted; remove it there, or take it out of the file");
@@ -79,7 +79,7 @@ impl Roster {
                 return Err(InternalError::new("reading the dealers of the file", why));
             }
         }
-        let file = open_file(dealers, ground)?;
+        let file = open_file(dealers, deps)?;
         // The settings for all dealers are part of each dealer: when they change, all are read again.
         let revision = if fixed.process == self.fixed.process { self.revision } else { 0 };
         Ok(Self { fixed, file, revision, ..self.clone() })
@@ -90,8 +90,8 @@ impl Roster {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn follow(&self, ground: &DealerDeps) -> Result<Option<Self>, InternalError> {
-        let changed = ground.store.hosted_since(self.revision)?;
+    pub fn follow(&self, deps: &DealerDeps) -> Result<Option<Self>, InternalError> {
+        let changed = deps.store.hosted_since(self.revision)?;
         if changed.is_empty() && self.failed.is_empty() {
             return Ok(None);
         }
@@ -99,7 +99,7 @@ impl Roster {
         let mut fresh = self.clone();
         fresh.revision = changed.last().map_or(self.revision, |last| last.revision);
         let to_open = fresh.sort(changed, self.revision);
-        let opened_some = fresh.open_all(to_open, self.revision, ground);
+        let opened_some = fresh.open_all(to_open, self.revision, deps);
         Ok((is_news || opened_some).then_some(fresh))
     }
 
@@ -152,9 +152,9 @@ impl Roster {
     }
 
     /// Opens dealers. Returns true when at least one could be opened.
-    fn open_all(&mut self, dealers: Vec<ToOpen>, before: i64, ground: &DealerDeps) -> bool {
+    fn open_all(&mut self, dealers: Vec<ToOpen>, before: i64, deps: &DealerDeps) -> bool {
         let mut opened_some = false;
-        for (known, opened) in open_all(dealers, ground) {
+        for (known, opened) in open_all(dealers, deps) {
             let id = known.dealer_id.clone();
             match opened {
                 Ok(seller) => {
@@ -186,13 +186,13 @@ impl Roster {
     /// Erases the leads of removed dealers whose retention has ended, also leads that no destination has
     /// received: no delivery can follow. The leads of a dealer that the file has again belong to that
     /// dealer.
-    pub fn tidy(&self, ground: &DealerDeps) {
-        let now = ground.means.clock.now();
+    pub fn tidy(&self, deps: &DealerDeps) {
+        let now = deps.means.clock.now();
         let removed = self.removed.iter().filter(|(id, _)| !self.fixed.has(id));
         for (id, (dealer, revision)) in removed {
             // This roster may be slightly out of date, so the store checks the revision.
             let removed_by = Some(*revision);
-            if let Err(fault) = erase_old(&ground.store, &dealer.terms, true, removed_by, now) {
+            if let Err(fault) = erase_old(&deps.store, &dealer.terms, true, removed_by, now) {
                 let cause = fault.chain();
                 tracing::error!(dealer = %id, %cause, "old leads of a removed dealer could not be erased");
             }
@@ -223,28 +223,28 @@ fn take<T: Clone>(map: &mut Arc<BTreeMap<String, T>>, id: &str) {
 
 fn open_file(
     dealers: Vec<DealerConfig>,
-    ground: &DealerDeps,
+    deps: &DealerDeps,
 ) -> Result<Arc<[Arc<DealerAgent>]>, InternalError> {
-    let open = |dealer| DealerAgent::open(&Arc::new(dealer), false, ground).map(Arc::new);
+    let open = |dealer| DealerAgent::open(&Arc::new(dealer), false, deps).map(Arc::new);
     dealers.into_iter().map(open).collect()
 }
 
 type ToOpen = (Arc<HostedDealer>, Arc<DealerConfig>);
 type Opened = (Arc<HostedDealer>, Result<DealerAgent, InternalError>);
 
-fn open_all(dealers: Vec<ToOpen>, ground: &DealerDeps) -> Vec<Opened> {
+fn open_all(dealers: Vec<ToOpen>, deps: &DealerDeps) -> Vec<Opened> {
     let open = |(known, dealer): ToOpen| {
         let is_suspended = known.state == HostedState::Suspended;
         let opened = usable(&dealer)
             .map_err(|why| InternalError::new("opening a hosted dealer", why.to_string()))
-            .and_then(|()| DealerAgent::open(&dealer, is_suspended, ground));
+            .and_then(|()| DealerAgent::open(&dealer, is_suspended, deps));
         (known, opened)
     };
-    if dealers.len() < MANY {
+    if dealers.len() < CONCURRENT_FROM {
         return dealers.into_iter().map(open).collect();
     }
-    let size = dealers.len().div_ceil(AT_ONCE);
-    let mut parts: Vec<Vec<_>> = Vec::with_capacity(AT_ONCE);
+    let size = dealers.len().div_ceil(OPENING_THREADS);
+    let mut parts: Vec<Vec<_>> = Vec::with_capacity(OPENING_THREADS);
     let mut dealers = dealers.into_iter().peekable();
     while dealers.peek().is_some() {
         parts.push(dealers.by_ref().take(size).collect());

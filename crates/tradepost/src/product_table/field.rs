@@ -167,10 +167,10 @@ const CURRENCIES: &[&str] = &[
 ];
 
 /// Words of a heading that do not change its meaning.
-const FILLERS: &[&str] = &["in", "the", "net", "gross"];
+const FILLER_WORDS: &[&str] = &["in", "the", "net", "gross"];
 
 /// Words of a heading that make a price of a model a minimum bid.
-const FLOORS: &[&str] = &["floor", "min", "minimum"];
+const FLOOR_WORDS: &[&str] = &["floor", "min", "minimum"];
 
 /// Returns the meaning of a heading, if it is recognised.
 pub(super) fn meaning(heading: &str) -> Option<HeadingMeaning> {
@@ -181,15 +181,15 @@ pub(super) fn meaning(heading: &str) -> Option<HeadingMeaning> {
     let is_currency = |word: &&&str| CURRENCIES.contains(*word);
     let all: Vec<&str> = words.split(' ').collect();
     let currency = all.iter().rev().find(is_currency).map(|word| word.to_uppercase());
-    let is_kept = |word: &&str| !CURRENCIES.contains(word) && !FILLERS.contains(word);
+    let is_kept = |word: &&str| !CURRENCIES.contains(word) && !FILLER_WORDS.contains(word);
     let kept: Vec<&str> = all.into_iter().filter(is_kept).collect();
     if let Some(field) = by_heading(&kept.join(" ")) {
         return Some(HeadingMeaning { field, model: None, currency });
     }
-    let is_floor = kept.iter().any(|word| FLOORS.contains(word));
+    let is_floor = kept.iter().any(|word| FLOOR_WORDS.contains(word));
     let of_model: Vec<&str> = kept
         .into_iter()
-        .filter(|word| !FLOORS.contains(word) && !["rate", "price", "fixed"].contains(word))
+        .filter(|word| !FLOOR_WORDS.contains(word) && !["rate", "price", "fixed"].contains(word))
         .collect();
     let model = words::pricing_model(&of_model.join(" "))?;
     let field = if is_floor { ProductField::Floor } else { ProductField::Rate };

@@ -156,7 +156,7 @@ pub fn merge(
 }
 
 /// Minimum cost, as a price has it.
-const MINIMUM: &str = "min_spend_per_package";
+const MIN_SPEND_MEMBER: &str = "min_spend_per_package";
 
 fn listed(document: &Map, name: &str) -> Vec<Value> {
     document.get(name).and_then(Value::as_array).cloned().unwrap_or_default()
@@ -234,8 +234,8 @@ fn prices(before: Option<&Value>, read: &Value, says_minimum: bool) -> Value {
         let known = before.into_iter().flatten().find(|known| id(known) == id(read));
         let Some(Value::Object(known)) = known else { return read.clone() };
         let mut price = known.clone();
-        for name in ["fixed_price", "floor_price", MINIMUM] {
-            if read.get(name).is_none() && (name != MINIMUM || says_minimum) {
+        for name in ["fixed_price", "floor_price", MIN_SPEND_MEMBER] {
+            if read.get(name).is_none() && (name != MIN_SPEND_MEMBER || says_minimum) {
                 price.shift_remove(name);
             }
         }

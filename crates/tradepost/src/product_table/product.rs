@@ -17,7 +17,7 @@ use crate::text_table::cells::{self, CellMistake, quoted};
 mod price;
 
 /// Fields of a price, which each further row of a product has anew.
-const OF_PRICE: &[ProductField] = &[
+const PRICE_FIELDS: &[ProductField] = &[
     ProductField::Id,
     ProductField::Model,
     ProductField::Rate,
@@ -222,7 +222,7 @@ impl<'s> TableReader<'s, '_> {
 
     fn add_price(&mut self, index: usize, row: &'s TextRow, price: Option<Map>, before: usize) {
         let Some(first) = self.begun.get(index).map(|begun| begun.row) else { return };
-        for field in ProductField::ALL.iter().filter(|field| !OF_PRICE.contains(field)) {
+        for field in ProductField::ALL.iter().filter(|field| !PRICE_FIELDS.contains(field)) {
             let Some(cell) = self.text(row, *field) else { continue };
             let same = self.text(first, *field).is_some_and(|other| other.text == cell.text);
             if !same {

@@ -20,11 +20,11 @@ impl CellMistake {
 }
 
 /// Maximum characters of a cell that a message repeats.
-const SHOWN: usize = 40;
+const MAX_SHOWN_CHARS: usize = 40;
 
 /// Returns a cell in quotation marks, shortened.
 pub(crate) fn quoted(text: &str) -> String {
-    let short: String = text.chars().take(SHOWN).collect();
+    let short: String = text.chars().take(MAX_SHOWN_CHARS).collect();
     let more = if short.len() < text.len() { "…" } else { "" };
     format!("{:?}", format!("{short}{more}"))
 }
@@ -39,7 +39,7 @@ pub(crate) struct CellAmount {
 }
 
 /// Signs of currencies that mean one currency. A dollar sign is one of several.
-const SIGNS: &[CurrencySign] = &[
+const CURRENCY_SIGNS: &[CurrencySign] = &[
     CurrencySign { sign: "US$", currency: Some("USD") },
     CurrencySign { sign: "C$", currency: Some("CAD") },
     CurrencySign { sign: "A$", currency: Some("AUD") },
@@ -65,7 +65,7 @@ pub(crate) fn amount_with(text: &str, mark: Option<char>) -> Result<CellAmount, 
     };
     let mut rest = text.trim().to_owned();
     let mut currency = None;
-    for CurrencySign { sign, currency: named } in SIGNS {
+    for CurrencySign { sign, currency: named } in CURRENCY_SIGNS {
         if let Some(inner) = rest.strip_prefix(sign).or_else(|| rest.strip_suffix(sign)) {
             currency = named.map(str::to_owned);
             rest = inner.trim().to_owned();

@@ -620,9 +620,9 @@ fn contact_values_without_consent_are_withheld_unless_asked_for() {
 
 #[test]
 fn a_lead_without_a_usable_contact_invents_none() {
-    let mut nobody = lead(minimal());
-    nobody.submission.payload["consent"]["allowed_channels"] = json!([]);
-    let document = document(&nobody);
+    let mut without_channel = lead(minimal());
+    without_channel.submission.payload["consent"]["allowed_channels"] = json!([]);
+    let document = document(&without_channel);
     assert!(!document.contains("ada@example.com"));
     assert!(document.contains("<phone>unknown</phone>"));
     assert!(document.contains("CONSENT: none on record; do not contact"));

@@ -26,7 +26,7 @@ pub fn command(data: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Runs it, if this is the process, and ends without a word from the harness of the tests.
-fn be_it() {
+fn run_if_agent_process() {
     let Some(data) = std::env::var_os(DATA).map(PathBuf::from) else {
         return;
     };
@@ -41,7 +41,7 @@ fn be_it() {
 
 #[test]
 fn it_says_where_it_listens_and_stops_when_told() {
-    be_it();
+    run_if_agent_process();
     let folder = tempfile::tempdir().unwrap();
     let process = Process::agent(folder.path(), &["plain"]);
     let target = "/.well-known/agent-card.json";

@@ -28,19 +28,20 @@ fn the_shopping_agent_has_the_cheapest_dealer_contact_who_agrees() {
             Process::start(folder.path(), &arguments)
         })
         .collect();
-    let nobody = "http://127.0.0.1:1".to_owned();
+    let unreachable = "http://127.0.0.1:1".to_owned();
     let named = dealers.iter().map(|dealer| format!("http://{}", dealer.address));
-    let named: Vec<_> = named.chain([nobody]).collect();
+    let named: Vec<_> = named.chain([unreachable]).collect();
     let shop = |agrees: bool| {
         let now = Clock::system().now();
-        let errand = shop::Errand { make: "Honda", email: "ada@example.com", dealers: &named, now };
+        let request =
+            shop::Errand { make: "Honda", email: "ada@example.com", dealers: &named, now };
         let mut out = Vec::new();
         let mut shown = String::new();
         let agreed = |text: &str| {
             shown = text.to_owned();
             Ok(agrees)
         };
-        run(shop::shop(&errand, agreed, &mut out)).unwrap();
+        run(shop::shop(&request, agreed, &mut out)).unwrap();
         assert!(shown.contains("by e-mail"), "{shown}");
         String::from_utf8(out).unwrap()
     };

@@ -246,14 +246,14 @@ fn rows_on_a_lists_order_artifacts_and_filters() {
 #[test]
 fn row_a_tenant_is_read_everywhere_and_refused_as_undeclared() {
     on_every_binding(Profile::Streaming, |seller| {
-        let nobody = seller.task(&with(message("m"), &[("/tenant", json!(""))]));
+        let without_tenant = seller.task(&with(message("m"), &[("/tenant", json!(""))]));
         let named = with(message("m"), &[("/tenant", json!("acme"))]);
         let read = match seller.binding {
             Binding::JsonRpc => {
-                seller.ask("GetTask", &json!({"id": nobody["id"], "tenant": "acme"}))
+                seller.ask("GetTask", &json!({"id": without_tenant["id"], "tenant": "acme"}))
             }
             Binding::HttpJson => {
-                let target = format!("/rest/acme/tasks/{}", nobody["id"].as_str().unwrap());
+                let target = format!("/rest/acme/tasks/{}", without_tenant["id"].as_str().unwrap());
                 client::request(seller.server.address, "GET", &target, &[VERSION], b"")
             }
         };

@@ -223,8 +223,8 @@ fn a_lost_lead_whose_agent_books_again_is_new() {
 fn an_event_tells_no_time_that_was_agreed_later() {
     let server = start_with(uncapped);
     let terms = server.config().dealers[0].terms.clone();
-    let wish = with(lead(), &[("/appointment", json!({"appointment_type": "sales"}))]);
-    let answer = server.payload(&wish);
+    let request = with(lead(), &[("/appointment", json!({"appointment_type": "sales"}))]);
+    let answer = server.payload(&request);
     assert_eq!(answer["data"]["appointment"]["status"], "requested", "{answer}");
     let id = answer["data"]["appointment"]["appointment_id"].as_str().unwrap();
     let confirm = AppointmentChange::Confirm {
@@ -238,7 +238,7 @@ fn an_event_tells_no_time_that_was_agreed_later() {
         change(&server.store, &terms, input).unwrap();
     }
     let events = server.history(&answer["data"]["lead_id"]).events;
-    let told: Vec<_> = events
+    let notified: Vec<_> = events
         .into_iter()
         .map(|event| event.appointment.unwrap())
         .map(|then| (then.state, then.starts_at, then.ends_at.is_some()))
@@ -248,7 +248,7 @@ fn an_event_tells_no_time_that_was_agreed_later() {
         (AppointmentState::Cancelled, None, false),
         (AppointmentState::Confirmed, Some(at(WANTED)), true),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(notified, expected);
 }
 
 /// A booking, and a process in whose configuration the case of the rooftop's name is another.
@@ -391,13 +391,14 @@ fn the_command_line_changes_what_its_list_shows() {
         "Training",
         "--json",
     ];
-    let slip = block.map(|word| if word == rooftop { "demo toyota san fransisco" } else { word });
-    let slip = appointments(&server, config, &slip[..slip.len() - 1]);
-    assert_eq!(slip.status.code(), Some(2));
+    let misspelled =
+        block.map(|word| if word == rooftop { "demo toyota san fransisco" } else { word });
+    let misspelled = appointments(&server, config, &misspelled[..misspelled.len() - 1]);
+    assert_eq!(misspelled.status.code(), Some(2));
     assert!(
-        said(&slip).contains("hint: did you mean Demo Toyota San Francisco? "),
+        said(&misspelled).contains("hint: did you mean Demo Toyota San Francisco? "),
         "{}",
-        said(&slip)
+        said(&misspelled)
     );
     let blocked = appointments(&server, config, &block);
     assert_eq!(blocked.status.code(), Some(0), "{}", said(&blocked));

@@ -17,9 +17,9 @@ mod elsewhere;
 mod network;
 mod sellers;
 
-/// What a dealer does who has taken a lead.
+/// Behaviour of a dealer after it has taken a lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Then {
+enum AfterLead {
     /// Drops the connection and goes down.
     GoDown,
     /// Drops the connection.
@@ -36,7 +36,7 @@ struct Dealer {
     taken: Receiver<Value>,
 }
 
-fn dealer(then: Then) -> Dealer {
+fn dealer(after_lead: AfterLead) -> Dealer {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let url = format!("{address}/a2a");
@@ -53,20 +53,20 @@ fn dealer(then: Then) -> Dealer {
             }
             let mut request: Value = tradepost_document::json::from_slice(&asked.body).unwrap();
             let payload = request["params"]["message"]["parts"][0]["data"].take();
-            match then {
-                Then::GoDown => {
+            match after_lead {
+                AfterLead::GoDown => {
                     // Nobody is there any more when the client sees the connection end.
                     drop(listener);
                     sender.send(payload).unwrap();
                     return;
                 }
-                Then::Drop => sender.send(payload).unwrap(),
-                Then::Wait => {
+                AfterLead::Drop => sender.send(payload).unwrap(),
+                AfterLead::Wait => {
                     sender.send(payload).unwrap();
                     // Until the client has gone.
                     let _ = reader.read(&mut [0]);
                 }
-                Then::Complete => {
+                AfterLead::Complete => {
                     let data = json!({"type": "lead.submit.response",
                         "data": {"lead_id": "L1", "status": "received"}});
                     let task = json!({"id": "t", "status": {"state": "TASK_STATE_COMPLETED"},
@@ -132,7 +132,7 @@ fn key_of(taken: &Value) -> &str {
 fn a_dealer_down_after_a_lead_has_perhaps_taken_it() {
     // The key is made for the call: the caller knows it only from what is said at the end.
     let retry = ["--retry", "--overall", "5"];
-    let down = dealer(Then::GoDown);
+    let down = dealer(AfterLead::GoDown);
     let (exit, shown, said) = ended(call(&down, &retry));
     let taken = down.taken.recv().unwrap();
     assert_eq!((exit, shown.as_str()), (10, ""));
@@ -144,7 +144,7 @@ fn a_dealer_down_after_a_lead_has_perhaps_taken_it() {
     );
     assert!(said.ends_with(&hint) && said.contains("\nhint: give up for now: "), "{said}");
 
-    let down = dealer(Then::GoDown);
+    let down = dealer(AfterLead::GoDown);
     let (exit, shown, _) = ended(call(&down, &[&retry[..], &["--json"]].concat()));
     let taken = down.taken.recv().unwrap();
     let error = &tradepost_document::json::from_str::<Value>(&shown).unwrap()["error"];
@@ -155,7 +155,7 @@ fn a_dealer_down_after_a_lead_has_perhaps_taken_it() {
 
 #[test]
 fn the_time_of_all_attempts_ends_a_waiting_call() {
-    let silent = dealer(Then::Wait);
+    let silent = dealer(AfterLead::Wait);
     let (exit, _, said) = ended(call(&silent, &["--retry", "--overall", "2"]));
     let taken = silent.taken.recv().unwrap();
     assert_eq!(exit, 10, "{said}");
@@ -169,7 +169,7 @@ fn the_time_of_all_attempts_ends_a_waiting_call() {
 #[test]
 fn ctrl_c_ends_a_call_with_what_may_have_happened() {
     for more in [&["--retry"][..], &[]] {
-        let silent = dealer(Then::Wait);
+        let silent = dealer(AfterLead::Wait);
         let child = call(&silent, more);
         let taken = silent.taken.recv().unwrap();
         stop(&child);
@@ -186,7 +186,7 @@ fn ctrl_c_ends_a_call_with_what_may_have_happened() {
 
 #[test]
 fn ctrl_c_between_two_requests_is_no_different() {
-    let broken = dealer(Then::Drop);
+    let broken = dealer(AfterLead::Drop);
     let mut child = call(&broken, &["--retry", "--json"]);
     let taken = broken.taken.recv().unwrap();
     let mut waiting = String::new();
@@ -203,7 +203,7 @@ fn ctrl_c_between_two_requests_is_no_different() {
 
 #[test]
 fn a_task_in_a_messages_place_comes_with_a_warning() {
-    let (exit, shown, said) = ended(call(&dealer(Then::Complete), &["--json"]));
+    let (exit, shown, said) = ended(call(&dealer(AfterLead::Complete), &["--json"]));
     assert_eq!((exit, shown.contains("\"lead_id\":\"L1\"")), (0, true), "{shown}");
     let warning = "warning: the dealer answers with a completed task where AAP has a message\n";
     assert_eq!(said, warning);

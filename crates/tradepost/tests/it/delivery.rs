@@ -251,10 +251,9 @@ fn an_absent_receiver_and_one_that_never_answers() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut silent = Webhook::answering(|number| if number == 0 { String::new() } else { yes() });
-    let patience = Duration::from_millis(300);
+    let timeout = Duration::from_millis(300);
     let nowhere = DeliveryConfig { attempts: 2, ..crm(format!("http://{port}/leads")) };
-    let fixture =
-        Fixture::running(vec![nowhere, DeliveryConfig { timeout: patience, ..hub(silent.url()) }]);
+    let fixture = Fixture::running(vec![nowhere, DeliveryConfig { timeout, ..hub(silent.url()) }]);
     let lead_id = fixture.send(&lead());
     let kept = fixture.settled(&lead_id, 2);
     let expected = [("crm", DEAD, 2, "no connection"), ("hub", DELIVERED, 2, "taken")];

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use tradepost_document::json::Value;
 
 use crate::process::{Process, data};
-use crate::support::mail::{MailServer, Manner, Secured, tls};
+use crate::support::mail::{MailBehavior, MailServer, Secured, tls};
 use crate::support::tls::Authority;
 use crate::support::webhook::Webhook;
 
@@ -106,7 +106,7 @@ fn found<'a>(findings: &'a [Finding], what: &str) -> (&'a str, &'a str) {
     (&finding.state, &finding.says)
 }
 
-fn furnished(folder: &Path) {
+fn write_files(folder: &Path) {
     let authority = Authority::new("Somebody");
     fs::write(folder.join("ca.pem"), &authority.pem).unwrap();
     authority.server().write(folder);
@@ -120,8 +120,8 @@ fn furnished(folder: &Path) {
 #[test]
 fn a_server_that_is_well_is_said_to_be() {
     let folder = tempfile::tempdir().unwrap();
-    furnished(folder.path());
-    let mail = MailServer::start(Secured::No, |_| Manner::Take);
+    write_files(folder.path());
+    let mail = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let mut hub = Webhook::start();
     let at_mail = mail.address.port();
     let at_hub = hub.address.port();
@@ -166,9 +166,10 @@ fn a_server_that_is_well_is_said_to_be() {
 #[test]
 fn everything_that_is_amiss_is_said_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    furnished(folder.path());
-    let mail =
-        MailServer::start(Secured::No, |_| Manner::Say("AUTH", "535 seekrit words of the server"));
+    write_files(folder.path());
+    let mail = MailServer::start(Secured::No, |_| {
+        MailBehavior::Say("AUTH", "535 seekrit words of the server")
+    });
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     drop(Process::bare(folder.path()));
     for (path, mode) in [("data", 0o755), ("password", 0o644)] {
@@ -207,7 +208,7 @@ fn everything_that_is_amiss_is_said_at_once() {
 #[test]
 fn an_untrusted_certificate_and_another_card_are_bad() {
     let folder = tempfile::tempdir().unwrap();
-    furnished(folder.path());
+    write_files(folder.path());
     let ours = Process::bare(folder.path());
     let other = tempfile::tempdir().unwrap();
     let theirs = crate::process::DEALER.replace("Bare Motors", "Other Motors");
@@ -226,15 +227,15 @@ fn an_untrusted_certificate_and_another_card_are_bad() {
     assert!(says.contains("Other Motors") && says.contains("than this server has"), "{says}");
 
     // The authority in ca.pem did not issue it.
-    let stranger = tempfile::tempdir().unwrap();
-    furnished(stranger.path());
+    let other_folder = tempfile::tempdir().unwrap();
+    write_files(other_folder.path());
     let tls = format!(
         "tls = {{ certificate = {:?}, key = {:?} }}\n[[dealers]]",
-        stranger.path().join("certificate.pem"),
-        stranger.path().join("key.pem")
+        other_folder.path().join("certificate.pem"),
+        other_folder.path().join("key.pem")
     );
     let config = crate::process::DEALER.replace("[[dealers]]", &tls);
-    let served = Process::configured(stranger.path(), &config);
+    let served = Process::configured(other_folder.path(), &config);
     let port = served.address.port();
     let public = format!("id = \"bare\"\npublic_url = \"https://localhost:{port}\"");
     let known = config.replace("127.0.0.1:0", &format!("127.0.0.1:{port}"));
@@ -250,9 +251,9 @@ fn an_untrusted_certificate_and_another_card_are_bad() {
 fn authorities_that_are_named_and_missing_are_not_replaced() {
     const NAMED: &str = "SSL_CERT_FILE names no certificate that can be read";
     let folder = tempfile::tempdir().unwrap();
-    furnished(folder.path());
+    write_files(folder.path());
     let pair = Authority::new("Somebody").server();
-    let mail = MailServer::start(Secured::FirstByte(tls(&pair)), |_| Manner::Take);
+    let mail = MailServer::start(Secured::FirstByte(tls(&pair)), |_| MailBehavior::Take);
     let public = "https://localhost";
     let served = config(folder.path(), "127.0.0.1:0", public, mail.address.port(), 1);
     let served = Process::configured(folder.path(), &served);

@@ -34,8 +34,8 @@ fn connect_from(from: [u8; 4], to: SocketAddr) -> TcpStream {
     stream
 }
 
-const CROWD: [u8; 4] = [127, 0, 0, 2];
-const GUEST: [u8; 4] = [127, 0, 0, 3];
+const BUSY_ADDRESS: [u8; 4] = [127, 0, 0, 2];
+const OTHER_ADDRESS: [u8; 4] = [127, 0, 0, 3];
 
 /// A dealer whose connections end for no other reason than that their place is needed.
 fn start(change: impl FnOnce(&mut Config)) -> TestServer {
@@ -84,25 +84,34 @@ fn begin(stream: &mut TcpStream, length: usize) {
 #[test]
 fn an_address_over_its_share_loses_the_longest_idle() {
     let server = start(|config| config.server.connections_per_address = 4);
-    let mut guest = connect_from(GUEST, server.address);
-    assert!(ask(&mut guest));
-    let mut crowd: Vec<_> = (0..12).map(|_| connect_from(CROWD, server.address)).collect();
-    for (index, stream) in crowd.iter_mut().enumerate() {
+    let mut other_caller = connect_from(OTHER_ADDRESS, server.address);
+    assert!(ask(&mut other_caller));
+    let mut busy_connections: Vec<_> =
+        (0..12).map(|_| connect_from(BUSY_ADDRESS, server.address)).collect();
+    for (index, stream) in busy_connections.iter_mut().enumerate() {
         assert_eq!(if index < 8 { is_closed(stream) } else { !ask(stream) }, index < 8, "{index}");
     }
-    assert!(ask(&mut guest), "others keep theirs");
+    assert!(ask(&mut other_caller), "others keep theirs");
 }
 
 #[test]
 fn when_full_the_longest_idle_connection_makes_room() {
     let server = start(|config| config.server.max_connections = 4);
-    let mut crowd: Vec<_> = (0..4).map(|_| connect_from(CROWD, server.address)).collect();
+    let mut busy_connections: Vec<_> =
+        (0..4).map(|_| connect_from(BUSY_ADDRESS, server.address)).collect();
     // All of them are in before the first asks again.
-    assert!(crowd.iter_mut().all(ask));
-    assert!(ask(&mut crowd[0]), "and so it is the second that has been silent for longest");
-    assert!(ask(&mut connect_from(GUEST, server.address)));
-    assert!(is_closed(&mut crowd[1]));
-    assert!(ask(&mut crowd[0]) && ask(&mut crowd[2]) && ask(&mut crowd[3]));
+    assert!(busy_connections.iter_mut().all(ask));
+    assert!(
+        ask(&mut busy_connections[0]),
+        "and so it is the second that has been silent for longest"
+    );
+    assert!(ask(&mut connect_from(OTHER_ADDRESS, server.address)));
+    assert!(is_closed(&mut busy_connections[1]));
+    assert!(
+        ask(&mut busy_connections[0])
+            && ask(&mut busy_connections[2])
+            && ask(&mut busy_connections[3])
+    );
 }
 
 #[test]
@@ -115,13 +124,13 @@ fn an_address_busy_on_its_share_gets_no_more() {
     let database = server.directory.path().join("tradepost.sqlite");
     let other = rusqlite::Connection::open(database).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let mut busy: Vec<_> = (0..2).map(|_| connect_from(CROWD, server.address)).collect();
+    let mut busy: Vec<_> = (0..2).map(|_| connect_from(BUSY_ADDRESS, server.address)).collect();
     for stream in &mut busy {
         let body = envelope(&lead()).to_string();
         begin(stream, body.len());
         stream.write_all(body.as_bytes()).unwrap();
     }
-    let third = connect_from(CROWD, server.address);
+    let third = connect_from(BUSY_ADDRESS, server.address);
     let refused = client::exchange(third, b"").unwrap();
     compare(
         "crowds",
@@ -132,7 +141,7 @@ fn an_address_busy_on_its_share_gets_no_more() {
     "#]],
     );
     assert_eq!(refused.header("retry-after"), Some("1"));
-    assert!(ask(&mut connect_from(GUEST, server.address)));
+    assert!(ask(&mut connect_from(OTHER_ADDRESS, server.address)));
     other.execute_batch("ROLLBACK").unwrap();
     busy.clear();
 }
@@ -140,10 +149,10 @@ fn an_address_busy_on_its_share_gets_no_more() {
 #[test]
 fn a_connection_whose_body_does_not_come_makes_room() {
     let server = start(|config| config.server.connections_per_address = 2);
-    let mut stalled: Vec<_> = (0..2).map(|_| connect_from(CROWD, server.address)).collect();
+    let mut stalled: Vec<_> = (0..2).map(|_| connect_from(BUSY_ADDRESS, server.address)).collect();
     stalled.iter_mut().for_each(|stream| begin(stream, 100));
     let began = tokio::time::Instant::now();
-    while !ask(&mut connect_from(CROWD, server.address)) {
+    while !ask(&mut connect_from(BUSY_ADDRESS, server.address)) {
         assert!(began.elapsed().as_secs() < 60, "neither of them counts as idle");
     }
     // One has gone without an answer; the other has its time until it is ended.
@@ -169,7 +178,7 @@ fn is_silent(stream: &TcpStream) -> bool {
 #[test]
 fn a_body_that_never_comes_is_ended_whatever_the_patience() {
     let server = start(|_| {});
-    let mut stream = connect_from(CROWD, server.address);
+    let mut stream = connect_from(BUSY_ADDRESS, server.address);
     begin(&mut stream, 100);
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
@@ -197,16 +206,20 @@ fn slow_forms_of_one_address_leave_the_console_to_others() {
     let form =
         b"POST /console/sign-in HTTP/1.1\r\nHost: x\r\nCookie: a=b\r\nExpect: 100-continue\r\n\
                  Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n";
-    let mut crowd: Vec<_> = (0..64).map(|_| connect_from(CROWD, console)).collect();
-    for stream in &mut crowd {
+    let mut busy_connections: Vec<_> =
+        (0..64).map(|_| connect_from(BUSY_ADDRESS, console)).collect();
+    for stream in &mut busy_connections {
         stream.write_all(form).unwrap();
         let mut answer = [0; 25];
         stream.read_exact(&mut answer).unwrap();
     }
     let page = client::bytes("x", "GET", "/console/sign-in", &[], b"");
-    let page = client::exchange(connect_from(GUEST, console), &page).unwrap();
+    let page = client::exchange(connect_from(OTHER_ADDRESS, console), &page).unwrap();
     assert_eq!(page.status, 200);
-    assert!(crowd.iter().any(is_silent), "and nobody had to wait until the crowd was gone");
+    assert!(
+        busy_connections.iter().any(is_silent),
+        "and nobody had to wait until the crowd was gone"
+    );
 }
 
 #[test]
@@ -215,7 +228,7 @@ fn behind_a_proxy_addresses_have_no_share() {
         config.server.connections_per_address = 1;
         config.server.trust_forwarded_for = true;
     });
-    let mut all: Vec<_> = (0..4).map(|_| connect_from(CROWD, server.address)).collect();
+    let mut all: Vec<_> = (0..4).map(|_| connect_from(BUSY_ADDRESS, server.address)).collect();
     assert!(all.iter_mut().all(ask));
 }
 
@@ -228,7 +241,7 @@ fn endless_bodies_take_only_a_share_of_the_memory() {
     let (sender, answers) = channel();
     let mut streams: Vec<_> = (0..2)
         .map(|index| {
-            let mut stream = connect_from(CROWD, server.address);
+            let mut stream = connect_from(BUSY_ADDRESS, server.address);
             begin(&mut stream, body.len());
             // Where the other was first this is refused before it is read.
             let _ = stream.write_all(begun.as_bytes());
@@ -259,9 +272,10 @@ fn endless_bodies_take_only_a_share_of_the_memory() {
     );
     assert_eq!(refused.header("retry-after"), Some("2"));
     let headers = [("Content-Type", "application/json")];
-    let guest = client::bytes("x", "POST", "/a2a", &headers, body.as_bytes());
-    let guest = client::exchange(connect_from(GUEST, server.address), &guest).unwrap();
-    assert_eq!(guest.status, 200, "others have room");
+    let other_caller = client::bytes("x", "POST", "/a2a", &headers, body.as_bytes());
+    let other_caller =
+        client::exchange(connect_from(OTHER_ADDRESS, server.address), &other_caller).unwrap();
+    assert_eq!(other_caller.status, 200, "others have room");
     streams[1 - index].write_all(rest.as_bytes()).unwrap();
     let answered = client::parse(&answers.recv().unwrap().1).unwrap();
     assert_eq!(answered.status, 200, "what had room is read to its end");
@@ -331,10 +345,11 @@ fn operators_have_a_place_that_no_crowd_can_take() {
     std::fs::write(&config, DEALER.replace("[server]", server)).unwrap();
     let process = Process::start(folder.path(), &["--config", config.to_str().unwrap()]);
     let operators = process.operators();
-    let mut crowd: Vec<_> = (0..2).map(|_| connect_from(CROWD, process.address)).collect();
-    crowd.iter_mut().for_each(|stream| begin(stream, 100));
+    let mut busy_connections: Vec<_> =
+        (0..2).map(|_| connect_from(BUSY_ADDRESS, process.address)).collect();
+    busy_connections.iter_mut().for_each(|stream| begin(stream, 100));
     let get = |path: &str| -> Response { client::request(operators, "GET", path, &[], b"") };
     assert_eq!((get("/healthz").status, get("/readyz").status), (200, 200));
     assert_eq!(get("/.well-known/agent-card.json").status, 404, "nothing else is there");
-    crowd.clear();
+    busy_connections.clear();
 }

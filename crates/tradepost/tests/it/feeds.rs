@@ -104,9 +104,9 @@ fn a_dropped_file_is_searchable_and_an_accident_changes_nothing() {
     let folder = folder.path();
     let server = start(folder);
     let put = |name: &str, text: &str| {
-        let way = folder.join("drop");
-        fs::write(way.join("upload.part"), text).unwrap();
-        fs::rename(way.join("upload.part"), way.join(name)).unwrap();
+        let drop_folder = folder.join("drop");
+        fs::write(drop_folder.join("upload.part"), text).unwrap();
+        fs::rename(drop_folder.join("upload.part"), drop_folder.join(name)).unwrap();
     };
     put("one.csv", &format!("{}Used,B1,,2022,Honda,Civic,5,=1+1,2026-01-01,,\n", feed(8)));
     server.until("eight are on offer", || offered(&server).len() == 8);
@@ -227,8 +227,8 @@ fn the_demo_inventory_is_imported_from_every_format_by_preset() {
         assert_eq!(code, Some(0), "{format}: {stderr}");
         assert_eq!(document["report"]["accepted"], 40, "{format}");
     }
-    let slip = ["import", "feed", "--demo", "--dry-run", "--preset", "homnet"];
-    let (code, document, stderr) = tradepost(folder, &slip);
+    let misspelled = ["import", "feed", "--demo", "--dry-run", "--preset", "homnet"];
+    let (code, document, stderr) = tradepost(folder, &misspelled);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(document.to_string().contains("did you mean homenet?"), "{document}");
 }

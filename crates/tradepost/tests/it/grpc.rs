@@ -204,10 +204,10 @@ fn e_03_every_possible_error_of_a2a_has_its_row() {
             [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"absent"}}]
         "#]],
     );
-    let astray = with(follow_up("x", &waits), &[("/message/contextId", json!("c-other"))]);
+    let wrong_context = with(follow_up("x", &waits), &[("/message/contextId", json!("c-other"))]);
     check(
         "E-19",
-        &client.ask("SendMessage", &astray),
+        &client.ask("SendMessage", &wrong_context),
         &expect![[r#"
             INVALID_ARGUMENT
             Invalid parameters: message.contextId: must be the task's context, or absent
@@ -514,8 +514,8 @@ fn s_04_a_tenant_is_read_and_refused_as_undeclared() {
     ] {
         let refused = client.ask(method, &params);
         assert_eq!(refused.status, RpcStatus::InvalidArgument, "{method}");
-        let nobody = with(params, &[("/tenant", json!(""))]);
-        assert_eq!(client.ask(method, &nobody).status, RpcStatus::Ok, "{method}");
+        let without_tenant = with(params, &[("/tenant", json!(""))]);
+        assert_eq!(client.ask(method, &without_tenant).status, RpcStatus::Ok, "{method}");
     }
 }
 

@@ -18,7 +18,7 @@ mod commands;
 mod directory;
 
 /// A server whose file names one dealer and lets others come.
-pub const HOUSE: &str = r#"
+pub const HOSTING_CONFIG: &str = r#"
     [server]
     listen = "127.0.0.1:0"
     operator_listen = "127.0.0.1:0"
@@ -36,8 +36,8 @@ pub const HOUSE: &str = r#"
     name = "Fixed Motors Downtown"
 "#;
 
-/// A server with an administrator.
-pub struct House {
+/// Server with hosted dealers, and the key of an administrator.
+pub struct HostingFixture {
     pub folder: tempfile::TempDir,
     pub process: Process,
     pub operators: SocketAddr,
@@ -63,10 +63,10 @@ pub fn admin_key(folder: &Path, name: &str, more: &[&str]) -> String {
     stdout(&tradepost(folder, &base)).trim().to_owned()
 }
 
-impl House {
+impl HostingFixture {
     pub fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let process = Process::configured(folder.path(), HOUSE);
+        let process = Process::configured(folder.path(), HOSTING_CONFIG);
         let operators = process.operators();
         let key = admin_key(folder.path(), "ops", &[]);
         Self { folder, process, operators, key }
@@ -165,8 +165,8 @@ pub fn check_answer(method: &str, path: &str, answer: &Response) {
 #[test]
 fn the_api_document_names_every_code_and_is_served() {
     use tradepost_document::catalog::Vocabulary as _;
-    let house = House::start();
-    let served = client::request(house.operators, "GET", "/admin/v1/openapi.json", &[], b"");
+    let fixture = HostingFixture::start();
+    let served = client::request(fixture.operators, "GET", "/admin/v1/openapi.json", &[], b"");
     assert_eq!(served.body, OPENAPI.as_bytes());
     let document = served.json();
     let codes = document
@@ -179,67 +179,67 @@ fn the_api_document_names_every_code_and_is_served() {
 
 #[test]
 fn a_dealer_comes_changes_rests_and_goes_without_a_restart() {
-    let house = House::start();
-    assert_eq!(house.name_on("new.example"), None);
-    let added = house.ask("POST", "/dealers", &[], &dealer("new").to_string());
+    let fixture = HostingFixture::start();
+    assert_eq!(fixture.name_on("new.example"), None);
+    let added = fixture.ask("POST", "/dealers", &[], &dealer("new").to_string());
     assert_eq!(added.status, 201, "{}", added.snapshot());
     assert_eq!(added.header("location"), Some("/admin/v1/dealers/new"));
-    assert_eq!(house.name_on("new.example").as_deref(), Some("new Motors"), "at once");
-    assert_eq!(house.name_on("NEW.example:80").as_deref(), Some("new Motors"));
+    assert_eq!(fixture.name_on("new.example").as_deref(), Some("new Motors"), "at once");
+    assert_eq!(fixture.name_on("NEW.example:80").as_deref(), Some("new Motors"));
     let call = envelope(&json!({"type": "dealer.information.request"})).to_string();
-    assert_eq!(house.on("new.example", "POST", "/a2a", &call).status, 200);
+    assert_eq!(fixture.on("new.example", "POST", "/a2a", &call).status, 200);
 
     let patch = r#"{"name": "Renamed", "hosts": ["new.example", "also.example"]}"#;
-    let patched = house.ask("PATCH", "/dealers/new", &[], patch);
+    let patched = fixture.ask("PATCH", "/dealers/new", &[], patch);
     assert_eq!((patched.status, patched.json()["revision"].as_i64()), (200, Some(2)));
     for host in ["new.example", "also.example"] {
-        assert_eq!(house.name_on(host).as_deref(), Some("Renamed"));
+        assert_eq!(fixture.name_on(host).as_deref(), Some("Renamed"));
     }
-    let stale = house.ask("PATCH", "/dealers/new", &[("If-Match", "\"1\"")], r#"{"name": "x"}"#);
+    let stale = fixture.ask("PATCH", "/dealers/new", &[("If-Match", "\"1\"")], r#"{"name": "x"}"#);
     assert_eq!(stale.json()["error"]["code"], "REVISION_CONFLICT");
 
     let other =
         with(dealer("other"), &[("/hosts", json!(["also.example", "o.example", "fixed.example"]))]);
-    let taken = house.ask("POST", "/dealers", &[], &other.to_string());
+    let taken = fixture.ask("POST", "/dealers", &[], &other.to_string());
     assert_eq!(taken.json()["error"]["code"], "HOST_TAKEN");
     assert_eq!(taken.json()["error"]["problems"][0]["instanceLocation"], "/hosts/2", "the file's");
     let other = with(dealer("other"), &[("/hosts", json!(["o.example", "also.example"]))]);
-    let taken = house.ask("POST", "/dealers", &[], &other.to_string());
+    let taken = fixture.ask("POST", "/dealers", &[], &other.to_string());
     assert_eq!(taken.json()["error"]["problems"][0]["instanceLocation"], "/hosts/1");
-    assert_eq!(house.name_on("o.example"), None, "nothing of it is kept");
+    assert_eq!(fixture.name_on("o.example"), None, "nothing of it is kept");
 
-    assert_eq!(house.ask("POST", "/dealers/new/suspend", &[], "").json()["state"], "suspended");
-    assert_eq!(house.name_on("new.example"), None);
-    let taken = house.ask("POST", "/dealers", &[], &other.to_string());
+    assert_eq!(fixture.ask("POST", "/dealers/new/suspend", &[], "").json()["state"], "suspended");
+    assert_eq!(fixture.name_on("new.example"), None);
+    let taken = fixture.ask("POST", "/dealers", &[], &other.to_string());
     assert_eq!(taken.json()["error"]["code"], "HOST_TAKEN", "it keeps its hosts");
-    assert_eq!(house.ask("POST", "/dealers/new/resume", &[], "").status, 200);
-    assert_eq!(house.name_on("also.example").as_deref(), Some("Renamed"));
+    assert_eq!(fixture.ask("POST", "/dealers/new/resume", &[], "").status, 200);
+    assert_eq!(fixture.name_on("also.example").as_deref(), Some("Renamed"));
 
-    assert_eq!(house.ask("DELETE", "/dealers/new", &[], "").status, 204);
-    assert_eq!(house.name_on("new.example"), None);
-    assert_eq!(house.ask("GET", "/dealers/new", &[], "").json()["state"], "removed");
-    assert_eq!(house.ask("DELETE", "/dealers/new", &[], "").json()["error"]["code"], "NOT_FOUND");
+    assert_eq!(fixture.ask("DELETE", "/dealers/new", &[], "").status, 204);
+    assert_eq!(fixture.name_on("new.example"), None);
+    assert_eq!(fixture.ask("GET", "/dealers/new", &[], "").json()["state"], "removed");
+    assert_eq!(fixture.ask("DELETE", "/dealers/new", &[], "").json()["error"]["code"], "NOT_FOUND");
     let again = dealer("new").to_string();
-    let refused = house.ask("POST", "/dealers", &[], &again);
+    let refused = fixture.ask("POST", "/dealers", &[], &again);
     assert_eq!(refused.json()["error"]["code"], "ID_REMOVED");
-    assert_eq!(house.ask("POST", "/dealers?reuse=true", &[], &again).status, 201);
-    assert_eq!(house.name_on("new.example").as_deref(), Some("new Motors"));
-    assert_eq!(house.ask("POST", "/dealers", &[], &again).json()["error"]["code"], "ID_TAKEN");
+    assert_eq!(fixture.ask("POST", "/dealers?reuse=true", &[], &again).status, 201);
+    assert_eq!(fixture.name_on("new.example").as_deref(), Some("new Motors"));
+    assert_eq!(fixture.ask("POST", "/dealers", &[], &again).json()["error"]["code"], "ID_TAKEN");
 
-    let listed = house.ask("GET", "/dealers?limit=1", &[], "").json();
+    let listed = fixture.ask("GET", "/dealers?limit=1", &[], "").json();
     assert_eq!((&listed["dealers"][0]["id"], &listed["next"]), (&json!("fixed"), &json!("fixed")));
-    let rest = house.ask("GET", "/dealers?after=fixed", &[], "").json();
+    let rest = fixture.ask("GET", "/dealers?after=fixed", &[], "").json();
     assert_eq!((&rest["dealers"][0]["id"], &rest["next"]), (&json!("new"), &Value::Null));
 }
 
 #[test]
 fn unknown_suspended_and_removed_hosts_are_answered_alike() {
-    let house = House::start();
+    let fixture = HostingFixture::start();
     for id in ["resting", "gone"] {
-        assert_eq!(house.ask("POST", "/dealers", &[], &dealer(id).to_string()).status, 201);
+        assert_eq!(fixture.ask("POST", "/dealers", &[], &dealer(id).to_string()).status, 201);
     }
-    assert_eq!(house.ask("POST", "/dealers/resting/suspend", &[], "").status, 200);
-    assert_eq!(house.ask("DELETE", "/dealers/gone", &[], "").status, 204);
+    assert_eq!(fixture.ask("POST", "/dealers/resting/suspend", &[], "").status, 200);
+    assert_eq!(fixture.ask("DELETE", "/dealers/gone", &[], "").status, 204);
     let call = envelope(&json!({"type": "dealer.information.request"})).to_string();
     for (method, path, body) in [
         ("GET", "/", ""),
@@ -252,10 +252,10 @@ fn unknown_suspended_and_removed_hosts_are_answered_alike() {
         ("PUT", "/feeds/daily", "x"),
         ("POST", "/rest/message:send", "{}"),
     ] {
-        let unknown = house.on("unknown.example", method, path, body);
+        let unknown = fixture.on("unknown.example", method, path, body);
         assert_eq!(unknown.status, 404, "{path}");
         for host in ["resting.example", "gone.example"] {
-            let answer = house.on(host, method, path, body);
+            let answer = fixture.on(host, method, path, body);
             let of = |answer: &Response| (answer.status, answer.body.clone(), heads(answer));
             assert_eq!(of(&answer), of(&unknown), "{host} {path}");
         }
@@ -271,14 +271,14 @@ fn heads(answer: &Response) -> BTreeMap<String, String> {
 
 #[test]
 fn a_documents_mistakes_have_places_and_nothing_is_kept() {
-    let house = House::start();
+    let fixture = HostingFixture::start();
     let wrong = json!({
         "id": "Bad Id", "name": "", "hosts": [], "zz": 1, "rooftops": [{"name": "A", "timezone": "Mars"}],
         "auth": {"jwt": {"issuer": "i", "audience": "a", "jwks_file": "/etc/shadow"}},
         "feeds": [{"name": "f", "from": "folder", "folder": "/etc"}],
         "deliveries": [{"name": "d", "by": "https", "url": "https://crm.example", "bearer": "(kept)"}],
     });
-    let refused = house.ask("POST", "/dealers", &[], &wrong.to_string());
+    let refused = fixture.ask("POST", "/dealers", &[], &wrong.to_string());
     assert_eq!(refused.status, 422);
     let error = &refused.json()["error"];
     let places: Vec<_> = error["problems"].as_array().unwrap().iter().collect();
@@ -298,7 +298,7 @@ fn a_documents_mistakes_have_places_and_nothing_is_kept() {
     }
     assert!(!refused.snapshot().contains("Bad Id") && !refused.snapshot().contains("shadow"));
     let twice = r#"{"id": "a", "id": "b"}"#;
-    assert_eq!(house.ask("POST", "/dealers", &[], twice).json()["error"]["code"], "INVALID_JSON");
+    assert_eq!(fixture.ask("POST", "/dealers", &[], twice).json()["error"]["code"], "INVALID_JSON");
     for (method, path, body, code) in [
         ("POST", "/dealers", "{", "INVALID_JSON"),
         ("POST", "/dealers", "[]", "INVALID_DEALER"),
@@ -312,21 +312,21 @@ fn a_documents_mistakes_have_places_and_nothing_is_kept() {
         ("PUT", "/dealers", "{}", "METHOD_NOT_ALLOWED"),
         ("PATCH", "/dealers/%2e%2e", "{}", "NOT_FOUND"),
     ] {
-        let answer = house.ask(method, path, &[], body);
+        let answer = fixture.ask(method, path, &[], body);
         assert_eq!(answer.json()["error"]["code"], code, "{method} {path}");
     }
     let fixed = with(dealer("fixed"), &[("/hosts", json!(["x.example"]))]).to_string();
-    assert_eq!(house.ask("POST", "/dealers", &[], &fixed).json()["error"]["code"], "READ_ONLY");
+    assert_eq!(fixture.ask("POST", "/dealers", &[], &fixed).json()["error"]["code"], "READ_ONLY");
     let large = format!("{{\"id\": \"{}\"}}", "x".repeat(300 * 1024));
-    assert_eq!(house.ask("POST", "/dealers", &[], &large).status, 413);
-    let listed = house.ask("GET", "/dealers?all=true", &[], "").json();
+    assert_eq!(fixture.ask("POST", "/dealers", &[], &large).status, 413);
+    let listed = fixture.ask("GET", "/dealers?all=true", &[], "").json();
     assert_eq!(listed["dealers"].as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn only_administrators_keys_open_and_only_what_they_permit() {
-    let house = House::start();
-    let folder = house.folder.path();
+    let fixture = HostingFixture::start();
+    let folder = fixture.folder.path();
     let folder_of_data = data(folder);
     let base = [
         "keys",
@@ -342,20 +342,20 @@ fn only_administrators_keys_open_and_only_what_they_permit() {
     let ask = |key: &str, method: &str, path: &str, body: &str| {
         let bearer = format!("Bearer {key}");
         let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-        house.ask_as(method, path, &headers, body)
+        fixture.ask_as(method, path, &headers, body)
     };
     assert_eq!(ask(&reader, "GET", "/dealers", "").status, 200);
     let lacking = ask(&reader, "POST", "/dealers", &dealer("a").to_string());
     assert_eq!(lacking.json()["error"]["code"], "PERMISSION_DENIED");
     assert!(lacking.header("www-authenticate").unwrap().contains("dealers:write"));
-    let none = house.ask_as("GET", "/dealers", &[], "");
+    let none = fixture.ask_as("GET", "/dealers", &[], "");
     assert_eq!((none.status, &none.json()["error"]["code"]), (401, &json!("UNAUTHENTICATED")));
     assert!(none.header("www-authenticate").unwrap().starts_with("Bearer realm="));
     assert_eq!(ask(&of_dealer, "GET", "/dealers", "").status, 401);
     assert_eq!(ask("tp_made_up", "GET", "/dealers", "").status, 401);
     // What is wrong with a request is told to nobody who may not make it.
-    assert_eq!(house.ask_as("PUT", "/dealers", &[], "{").status, 401);
-    let public = client::request(house.process.address, "GET", "/admin/v1/dealers", &[], b"");
+    assert_eq!(fixture.ask_as("PUT", "/dealers", &[], "{").status, 401);
+    let public = client::request(fixture.process.address, "GET", "/admin/v1/dealers", &[], b"");
     assert_eq!(public.status, 404, "callers find nothing");
     let many: Vec<u16> = (0..20).map(|_| ask("tp_x", "GET", "/dealers", "").status).collect();
     assert!(many.contains(&429), "{many:?}");
@@ -364,35 +364,35 @@ fn only_administrators_keys_open_and_only_what_they_permit() {
 
 #[test]
 fn secrets_are_kept_and_shown_to_nobody() {
-    let house = House::start();
+    let fixture = HostingFixture::start();
     let secret = "s3cret-of-the-crm";
     let deliveries = json!([{
         "name": "crm", "by": "https", "url": "https://crm.example/adf", "bearer": secret,
     }]);
     let mut document = dealer("keeps");
     document.as_object_mut().unwrap().insert("deliveries".into(), deliveries);
-    let added = house.ask("POST", "/dealers", &[], &document.to_string());
+    let added = fixture.ask("POST", "/dealers", &[], &document.to_string());
     assert_eq!(added.status, 201, "{}", added.snapshot());
-    let shown = house.ask("GET", "/dealers/keeps", &[], "");
+    let shown = fixture.ask("GET", "/dealers/keeps", &[], "");
     assert_eq!(shown.json()["settings"]["deliveries"][0]["bearer"], "(kept)");
-    let patched = house.ask("PATCH", "/dealers/keeps", &[], r#"{"name": "Other"}"#);
+    let patched = fixture.ask("PATCH", "/dealers/keeps", &[], r#"{"name": "Other"}"#);
     for answer in [&added, &shown, &patched] {
         assert!(!answer.snapshot().contains(secret));
     }
     let back = shown.json()["settings"].clone();
-    let back = house.ask("PUT", "/dealers/keeps", &[], &back.to_string());
+    let back = fixture.ask("PUT", "/dealers/keeps", &[], &back.to_string());
     assert_eq!(back.status, 200, "{}", back.snapshot());
     let mut elsewhere = shown.json()["settings"].clone();
     elsewhere["deliveries"][0]["url"] = "https://evil.example/adf".into();
-    let elsewhere = house.ask("PUT", "/dealers/keeps", &[], &elsewhere.to_string());
+    let elsewhere = fixture.ask("PUT", "/dealers/keeps", &[], &elsewhere.to_string());
     let place = &elsewhere.json()["error"]["problems"][0]["instanceLocation"];
     assert_eq!(place, "/deliveries/0/bearer", "a secret goes to no other address");
-    assert!(!house.process.log().contains(secret));
+    assert!(!fixture.process.log().contains(secret));
 }
 
 #[test]
 fn secrets_in_addresses_are_hidden_and_kept_when_sent_back() {
-    let house = House::start();
+    let fixture = HostingFixture::start();
     let secret = "s3cret-in-an-address";
     let mut document = dealer("keeps");
     let members = document.as_object_mut().unwrap();
@@ -410,19 +410,19 @@ fn secrets_in_addresses_are_hidden_and_kept_when_sent_back() {
             {"name": "team", "by": "chat", "style": "slack", "url": format!("https://chat.example/{secret}")},
         ]),
     );
-    let added = house.ask("POST", "/dealers", &[], &document.to_string());
+    let added = fixture.ask("POST", "/dealers", &[], &document.to_string());
     assert_eq!(added.status, 201, "{}", added.snapshot());
-    let shown = house.ask("GET", "/dealers/keeps", &[], "");
+    let shown = fixture.ask("GET", "/dealers/keeps", &[], "");
     let settings = shown.json()["settings"].clone();
     assert_eq!(settings["feeds"][0]["url"], "https://feeds.example/x.csv?token=(kept)&page=(kept)");
     assert_eq!(settings["deliveries"][0]["url"], "https://crm.example/adf?sig=(kept)");
     assert_eq!(settings["deliveries"][1]["url"], "https://hook.example/?(kept)");
-    let replaced = house.ask("PUT", "/dealers/keeps", &[], &settings.to_string());
+    let replaced = fixture.ask("PUT", "/dealers/keeps", &[], &settings.to_string());
     assert_eq!(replaced.status, 200, "{}", replaced.snapshot());
     let patch = json!({"name": "Other", "feeds": settings["feeds"].clone()}).to_string();
-    let patched = house.ask("PATCH", "/dealers/keeps", &[], &patch);
+    let patched = fixture.ask("PATCH", "/dealers/keeps", &[], &patch);
     assert_eq!(patched.status, 200, "{}", patched.snapshot());
-    let folder = house.folder.path();
+    let folder = fixture.folder.path();
     let data = data(folder);
     let command = ["dealer", "show", "keeps", "--data", data.to_str().unwrap()];
     let by_command = stdout(&tradepost(folder, &command));
@@ -441,16 +441,16 @@ fn secrets_in_addresses_are_hidden_and_kept_when_sent_back() {
 
 #[test]
 fn a_restart_serves_the_same_and_no_contradicting_file() {
-    let house = House::start();
-    assert_eq!(house.ask("POST", "/dealers", &[], &dealer("stays").to_string()).status, 201);
-    let House { folder, process, .. } = house;
-    let contradicting = HOUSE.replace("fixed.example", "stays.example");
+    let fixture = HostingFixture::start();
+    assert_eq!(fixture.ask("POST", "/dealers", &[], &dealer("stays").to_string()).status, 201);
+    let HostingFixture { folder, process, .. } = fixture;
+    let contradicting = HOSTING_CONFIG.replace("fixed.example", "stays.example");
     std::fs::write(folder.path().join("tradepost.toml"), contradicting).unwrap();
     process.signal("HUP");
     process.until("it refuses", || process.log().contains("is that of the hosted dealer stays"));
     process.signal("TERM");
     assert!(process.end().success());
-    let process = Process::configured(folder.path(), HOUSE);
+    let process = Process::configured(folder.path(), HOSTING_CONFIG);
     let bytes = client::bytes("stays.example", "GET", "/.well-known/agent-card.json", &[], b"");
     assert_eq!(client::raw(process.address, &bytes).unwrap().status, 200);
 }
@@ -461,7 +461,8 @@ fn on_postgresql_another_server_takes_changes_over() {
     let url = database.address();
     let one = tempfile::tempdir().unwrap();
     let two = tempfile::tempdir().unwrap();
-    let config = HOUSE.replace("hosting = true", &format!("hosting = true\ndatabase = \"{url}\""));
+    let config =
+        HOSTING_CONFIG.replace("hosting = true", &format!("hosting = true\ndatabase = \"{url}\""));
     let first = Process::configured(one.path(), &config);
     let second = Process::configured(two.path(), &config);
     let file = one.path().join("dealers.json");

@@ -137,7 +137,7 @@ fn every_provider_of_models_takes_the_tools() {
         let listed = Client::start(arguments).rpc("tools/list", None);
         let tools = listed["result"]["tools"].as_array().unwrap();
         assert_eq!(tools.len(), count);
-        assert_eq!(tools.iter().map(models::misfits).collect::<String>(), "");
+        assert_eq!(tools.iter().map(models::unsupported_constructs).collect::<String>(), "");
     }
 }
 

@@ -165,8 +165,8 @@ fn a_lost_database_takes_no_leads_until_a_restart() {
         fs::copy(path.with_extension("away"), path).unwrap();
     }
     let lost = "the database was deleted or replaced; nothing is taken until a restart";
-    type Way = fn(&Path);
-    let ways: [(&str, Way); 3] =
+    type LoseDatabase = fn(&Path);
+    let ways: [(&str, LoseDatabase); 3] =
         [("tradepost.sqlite", away), ("tradepost.sqlite", another), ("tradepost.sqlite-wal", away)];
     for (file, lose) in ways {
         let server = start();

@@ -110,12 +110,12 @@ fn a_slot_is_never_overbooked_at_two_servers() {
     for (slot, at) in ["2026-05-01T18:00:00Z", "2026-05-02T18:00:00Z"].into_iter().enumerate() {
         let states = all_at_once(&servers, |server, caller| {
             let appointment = json!({"appointment_type": "test_drive", "appointment_at": at});
-            let wish = [
+            let submission = [
                 ("/vehicle_of_interest", json!({"vin": LISTED_VIN})),
                 ("/appointment", appointment),
             ];
-            let wish = with(customer(&format!("s-{slot}-{caller}")), &wish);
-            let answer = server.payload(&wish);
+            let submission = with(customer(&format!("s-{slot}-{caller}")), &submission);
+            let answer = server.payload(&submission);
             answer["data"]["appointment"]["status"].as_str().unwrap().to_owned()
         });
         let confirmed = states.iter().filter(|state| *state == "confirmed").count();
@@ -221,7 +221,7 @@ fn a_signature_is_used_once_at_two_servers() {
             nonce: [nonce; 16],
             until: at(100),
         };
-        let news = std::thread::scope(|scope| {
+        let are_new = std::thread::scope(|scope| {
             let callers: Vec<_> = (0..2 * CALLERS)
                 .map(|caller| {
                     let store = &stores[caller % 2];
@@ -234,7 +234,7 @@ fn a_signature_is_used_once_at_two_servers() {
                 .collect();
             callers.into_iter().map(|c| c.join().unwrap()).collect::<Vec<_>>()
         });
-        assert_eq!(news.iter().filter(|is_new| **is_new).count(), 1);
+        assert_eq!(are_new.iter().filter(|is_new| **is_new).count(), 1);
     }
     assert_eq!(stores[0].used_signatures("p", at(2)).unwrap().len(), 20);
 }

@@ -237,8 +237,9 @@ fn no_card_is_no_grade_and_nobody_there_no_report() {
     assert_eq!(failed(&report), ["a2a.card.served"]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let transport = HttpTransport::new(TransportLimits::default());
-    let nobody = async { probe(transport, "http://127.0.0.1:1", options(), &mut |_| {}).await };
-    assert!(runtime.block_on(nobody).is_err());
+    let unreachable =
+        async { probe(transport, "http://127.0.0.1:1", options(), &mut |_| {}).await };
+    assert!(runtime.block_on(unreachable).is_err());
 }
 
 #[test]
@@ -265,7 +266,7 @@ fn every_check_is_documented_and_has_its_own_name() {
     ids.dedup();
     assert_eq!(ids.len(), count);
     for check in checks() {
-        let texts = [check.title, check.why, check.mend, check.section];
+        let texts = [check.title, check.why, check.fix, check.section];
         assert!(texts.iter().all(|text| !text.is_empty()), "{}", check.id);
         assert!(!check.requirements.is_empty(), "{}", check.id);
     }

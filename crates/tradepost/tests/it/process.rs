@@ -294,15 +294,15 @@ const KILLS: usize = 50;
 /// How many buyers submit leads at the same time.
 const BUYERS: u64 = 4;
 
-/// What a buyer knows about a lead after sending it.
-enum Fate {
+/// Result of a submission, as the buyer sees it.
+enum SubmitOutcome {
     Acknowledged(String),
     /// It was sent, and then the connection broke.
     InDoubt,
     Unsent,
 }
 
-fn submit(address: SocketAddr, lead: &Value) -> Fate {
+fn submit(address: SocketAddr, lead: &Value) -> SubmitOutcome {
     let body = envelope(lead).to_string();
     let request = format!(
         "POST /a2a HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
@@ -311,44 +311,44 @@ fn submit(address: SocketAddr, lead: &Value) -> Fate {
     );
     let answer = match client::raw(address, request.as_bytes()) {
         Ok(response) => tradepost_document::json::from_slice::<Value>(&response.body),
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Fate::Unsent,
-        Err(_) => return Fate::InDoubt,
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => return SubmitOutcome::Unsent,
+        Err(_) => return SubmitOutcome::InDoubt,
     };
     let Ok(answer) = answer else {
-        return Fate::InDoubt;
+        return SubmitOutcome::InDoubt;
     };
     let receipt = &answer["result"]["message"]["parts"][0]["data"]["data"];
     assert_eq!(receipt["status"], "received", "{answer}");
-    Fate::Acknowledged(receipt["lead_id"].as_str().unwrap().to_owned())
+    SubmitOutcome::Acknowledged(receipt["lead_id"].as_str().unwrap().to_owned())
 }
 
 /// The leads of the test, by idempotency key.
 #[derive(Default)]
-struct Book {
+struct ExpectedLeads {
     /// The ids that buyers were told.
     acknowledged: BTreeMap<String, String>,
     /// Sent, perhaps several times, and never answered.
     in_doubt: BTreeSet<String>,
 }
 
-impl Book {
+impl ExpectedLeads {
     /// Writes down what became of a lead. A lead that was acknowledged keeps its id for ever.
-    fn note(&mut self, key: String, fate: Fate) {
-        match fate {
-            Fate::Acknowledged(id) => {
+    fn record(&mut self, key: String, outcome: SubmitOutcome) {
+        match outcome {
+            SubmitOutcome::Acknowledged(id) => {
                 self.in_doubt.remove(&key);
                 let known = self.acknowledged.entry(key).or_insert_with(|| id.clone());
                 assert_eq!(*known, id, "the same lead, another id");
             }
-            Fate::InDoubt => {
+            SubmitOutcome::InDoubt => {
                 self.in_doubt.insert(key);
             }
-            Fate::Unsent => {}
+            SubmitOutcome::Unsent => {}
         }
     }
 
     /// Compares it with what is stored: everything acknowledged, nothing twice, nothing else.
-    fn audit(&self, folder: &Path) -> usize {
+    fn compare_with_store(&self, folder: &Path) -> usize {
         let leads = Store::open(&data(folder)).unwrap().leads(None).unwrap();
         let mut stored = BTreeMap::new();
         for lead in &leads {
@@ -370,7 +370,7 @@ fn buy(
     seed: u64,
     old: &[String],
     lead: &impl Fn(&str) -> Value,
-) -> Vec<(String, Fate)> {
+) -> Vec<(String, SubmitOutcome)> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut sent = Vec::new();
     for number in 0..200 {
@@ -378,9 +378,9 @@ fn buy(
             Some(key) if rng.u8(0..3) == 0 => key.clone(),
             _ => format!("buyer-{seed}-{number}"),
         };
-        let fate = submit(address, &lead(&key));
-        let over = !matches!(fate, Fate::Acknowledged(_));
-        sent.push((key, fate));
+        let outcome = submit(address, &lead(&key));
+        let over = !matches!(outcome, SubmitOutcome::Acknowledged(_));
+        sent.push((key, outcome));
         if over {
             break;
         }
@@ -401,13 +401,13 @@ fn an_acknowledged_lead_is_stored_exactly_once_despite_kills() {
         ];
         with(consented.clone(), &changes)
     };
-    let mut book = Book::default();
+    let mut expected = ExpectedLeads::default();
     let mut kills = 0;
     // On a busy machine few requests are answered before the kill, so that it takes more rounds.
     for round in 0..4 * KILLS as u64 {
         let mut process = Process::bare(folder.path());
         let address = process.address;
-        let old: Vec<_> = book.in_doubt.iter().cloned().collect();
+        let old: Vec<_> = expected.in_doubt.iter().cloned().collect();
         let outcomes: Vec<_> = std::thread::scope(|scope| {
             let buyer = |n| {
                 scope.spawn({
@@ -421,34 +421,36 @@ fn an_acknowledged_lead_is_stored_exactly_once_despite_kills() {
             process.kill();
             buyers.into_iter().flat_map(|buyer| buyer.join().unwrap()).collect()
         });
-        kills += usize::from(outcomes.iter().any(|(_, fate)| matches!(fate, Fate::InDoubt)));
-        for (key, fate) in outcomes {
-            book.note(key, fate);
+        kills += usize::from(
+            outcomes.iter().any(|(_, outcome)| matches!(outcome, SubmitOutcome::InDoubt)),
+        );
+        for (key, outcome) in outcomes {
+            expected.record(key, outcome);
         }
-        if kills >= KILLS && book.acknowledged.len() > KILLS {
+        if kills >= KILLS && expected.acknowledged.len() > KILLS {
             break;
         }
     }
     assert!(kills >= KILLS, "too few requests were on their way when it was killed");
-    let before = book.audit(folder.path());
-    assert!(book.acknowledged.len() > KILLS, "{} acknowledged", book.acknowledged.len());
+    let before = expected.compare_with_store(folder.path());
+    assert!(expected.acknowledged.len() > KILLS, "{} acknowledged", expected.acknowledged.len());
     println!(
         "{kills} kills: {} leads acknowledged, {} in doubt, {before} stored",
-        book.acknowledged.len(),
-        book.in_doubt.len()
+        expected.acknowledged.len(),
+        expected.in_doubt.len()
     );
 
     // Every buyer asks once more: those who had an answer get the same, the others get theirs.
     let process = Process::bare(folder.path());
-    let keys: Vec<_> = book.acknowledged.keys().chain(&book.in_doubt).cloned().collect();
+    let keys: Vec<_> = expected.acknowledged.keys().chain(&expected.in_doubt).cloned().collect();
     for key in keys {
-        let fate = submit(process.address, &lead(&key));
-        book.note(key, fate);
+        let outcome = submit(process.address, &lead(&key));
+        expected.record(key, outcome);
     }
-    assert_eq!(book.in_doubt.len(), 0, "everybody was answered");
+    assert_eq!(expected.in_doubt.len(), 0, "everybody was answered");
     process.signal("TERM");
     assert_eq!(process.end().code(), Some(0));
-    assert_eq!(book.audit(folder.path()), book.acknowledged.len());
+    assert_eq!(expected.compare_with_store(folder.path()), expected.acknowledged.len());
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::support::postgres::Scratch;
 use crate::support::{NOW, at, envelope};
 
 fn refused(number: usize, code: &'static str) -> RefusedRequest {
-    let misfit = FieldError { pointer: "/customer/email".to_owned(), keyword: "format" };
+    let field_error = FieldError { pointer: "/customer/email".to_owned(), keyword: "format" };
     RefusedRequest {
         agent: "acme".to_owned(),
         at: at(NOW),
@@ -25,7 +25,7 @@ fn refused(number: usize, code: &'static str) -> RefusedRequest {
         error_id: (number < 600).then(|| format!("err_{number:04}")),
         operation: Some("lead.submit"),
         caller: CallerKind::Anonymous,
-        misfits: vec![misfit; 30],
+        misfits: vec![field_error; 30],
     }
 }
 

@@ -777,7 +777,7 @@ fn anothers_task_is_a_task_that_does_not_exist() {
         ("POST", "/rest/message:send", ""),
         ("POST", "/rest/message:stream", ""),
     ] {
-        let twin = |id: &str| {
+        let outcome_for = |id: &str| {
             if before.ends_with('/') {
                 call(method, &format!("{before}{id}{after}"), "")
             } else {
@@ -785,8 +785,8 @@ fn anothers_task_is_a_task_that_does_not_exist() {
             }
         };
         let absent = uuid::Uuid::now_v7().to_string();
-        let (status, headers, body) = twin(&task);
-        let (other_status, other_headers, other_body) = twin(&absent);
+        let (status, headers, body) = outcome_for(&task);
+        let (other_status, other_headers, other_body) = outcome_for(&absent);
         let row = format!("E-13, A-04 {method} {before}{after}");
         assert_eq!((status, headers), (other_status, other_headers), "{row}");
         assert_eq!(body.replace(&task, "<id>"), other_body.replace(&absent, "<id>"), "{row}");

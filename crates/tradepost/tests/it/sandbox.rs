@@ -398,9 +398,9 @@ fn our_client_understands_and_behaves_in_every_scenario() {
     assert_eq!(played, known, "every scenario is played");
     for (name, calls) in table {
         let sandbox = scenario(name);
-        let patience: &[&str] = if *name == "slow" { &["--timeout", "1"] } else { &[] };
+        let options: &[&str] = if *name == "slow" { &["--timeout", "1"] } else { &[] };
         let exits: Vec<_> =
-            calls.iter().map(|(skill, _)| (*skill, buy(&sandbox, *skill, patience))).collect();
+            calls.iter().map(|(skill, _)| (*skill, buy(&sandbox, *skill, options))).collect();
         assert_eq!(exits, *calls, "{name}");
         let report = sandbox.report();
         assert_eq!(report["counts"], json!([]), "{name}: {report:#}");

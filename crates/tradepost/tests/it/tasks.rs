@@ -92,11 +92,12 @@ fn e_17_a_message_to_a_task_that_takes_none() {
     let server = start_conformance(Profile::Streaming);
     let ended = server.task("tck-complete-task")["id"].clone();
     let paused = server.task("tck-input-required")["id"].clone();
-    let astray = with(follow_up("x", &paused), &[("/message/contextId", json!("elsewhere"))]);
+    let wrong_context =
+        with(follow_up("x", &paused), &[("/message/contextId", json!("elsewhere"))]);
     for method in ["SendMessage", "SendStreamingMessage"] {
         assert_eq!(server.code(method, &follow_up("x", &ended)), -32004);
         assert_eq!(server.code(method, &follow_up("x", &json!("unknown"))), -32001);
-        let answer = server.ask(&[], method, &astray).json();
+        let answer = server.ask(&[], method, &wrong_context).json();
         assert_eq!(answer["error"]["code"], -32602);
         assert!(answer["error"]["data"].to_string().contains("message.contextId"), "{answer}");
     }

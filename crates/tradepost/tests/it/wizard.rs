@@ -12,7 +12,7 @@ use tradepost_document::json::{self, Value};
 
 use crate::adf::{complaints, validator};
 use crate::process::{Process, pause};
-use crate::support::mail::{MailServer, Manner, Secured};
+use crate::support::mail::{MailBehavior, MailServer, Secured};
 
 /// A feed of two vehicles.
 const FEED: &str = "\
@@ -70,7 +70,7 @@ fn answers(port: &str) -> Vec<&str> {
     parts.concat()
 }
 
-fn furnished() -> tempfile::TempDir {
+fn folder_with_files() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("feed.csv"), FEED).unwrap();
     folder
@@ -86,8 +86,8 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn the_dialogue_explains_checks_and_tries_each_answer() {
-    let folder = furnished();
-    let mut mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let folder = folder_with_files();
+    let mut mail = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let port = mail.address.port().to_string();
     let output = wizard(folder.path(), &[], &answers(&port));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -268,7 +268,7 @@ fn the_dialogue_explains_checks_and_tries_each_answer() {
 
 #[test]
 fn a_wrong_answer_is_explained_and_asked_for_again() {
-    let folder = furnished();
+    let folder = folder_with_files();
     fs::write(folder.path().join("notes.txt"), "Call the provider on Monday.\n").unwrap();
     // No name, an id with capitals, words that are no address.
     let identity = ["", "Bare", "Bare Motors", "bare", "not a web site", ""];
@@ -387,7 +387,7 @@ fn a_wrong_answer_is_explained_and_asked_for_again() {
 
 #[test]
 fn input_that_ends_early_leaves_nothing_behind() {
-    let folder = furnished();
+    let folder = folder_with_files();
     let before = names(folder.path());
     let all = answers("25");
     for count in [0, 1, 7, 20, all.len() - 3, all.len() - 1] {
@@ -407,7 +407,7 @@ fn input_that_ends_early_leaves_nothing_behind() {
 
 #[test]
 fn an_existing_file_is_replaced_only_when_wanted() {
-    let folder = furnished();
+    let folder = folder_with_files();
     let config = folder.path().join("tradepost.toml");
     fs::write(&config, "# mine").unwrap();
     let output = wizard(folder.path(), &[], &["no"]);
@@ -428,7 +428,7 @@ fn an_existing_file_is_replaced_only_when_wanted() {
 
 #[test]
 fn the_wizard_has_no_output_for_programs() {
-    let folder = furnished();
+    let folder = folder_with_files();
     let output = command(folder.path(), &["init", "--wizard", "--json"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let document: Value = json::from_slice(&output.stdout).unwrap();
@@ -438,8 +438,8 @@ fn the_wizard_has_no_output_for_programs() {
 
 #[test]
 fn a_secret_is_in_a_file_of_its_own_and_nowhere_else() {
-    let folder = furnished();
-    let mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let folder = folder_with_files();
+    let mail = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let port = mail.address.port().to_string();
     let all = answers(&port);
     let user = all.iter().position(|answer| *answer == port).unwrap() + 1;
@@ -495,8 +495,8 @@ fn stocked(folder: &Path) {
 
 #[test]
 fn from_nothing_to_a_test_lead_that_arrives() {
-    let folder = furnished();
-    let mut mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let folder = folder_with_files();
+    let mut mail = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let port = mail.address.port().to_string();
     let output = wizard(folder.path(), &[], &answers(&port));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -533,11 +533,11 @@ fn from_nothing_to_a_test_lead_that_arrives() {
 
 #[test]
 fn a_test_lead_that_is_refused_says_what_to_do_and_is_erased() {
-    let folder = furnished();
+    let folder = folder_with_files();
     // The sample of the wizard is taken, the lead is not.
     let mail = MailServer::start(Secured::No, |number| match number {
-        0 => Manner::Take,
-        _ => Manner::Say("RCPT TO", "550 no such mailbox"),
+        0 => MailBehavior::Take,
+        _ => MailBehavior::Say("RCPT TO", "550 no such mailbox"),
     });
     let port = mail.address.port().to_string();
     let output = wizard(folder.path(), &[], &answers(&port));
@@ -563,8 +563,8 @@ fn a_test_lead_that_is_refused_says_what_to_do_and_is_erased() {
 
 #[test]
 fn a_test_lead_without_a_store_still_shows_what_is_amiss() {
-    let folder = furnished();
-    let mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let folder = folder_with_files();
+    let mail = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let output = wizard(folder.path(), &[], &answers(&mail.address.port().to_string()));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     // A file stands where the data folder belongs.

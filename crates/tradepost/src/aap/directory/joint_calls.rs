@@ -31,8 +31,8 @@ impl JointCalls {
     ///
     /// # Errors
     /// When there is none within the time.
-    pub(super) async fn turn(&self, patience: Duration) -> Result<JointTurn, AuthRefusal> {
-        let permit = tokio::time::timeout(patience, Arc::clone(&self.0).acquire_owned()).await;
+    pub(super) async fn turn(&self, timeout: Duration) -> Result<JointTurn, AuthRefusal> {
+        let permit = tokio::time::timeout(timeout, Arc::clone(&self.0).acquire_owned()).await;
         match permit {
             Ok(Ok(permit)) => Ok(JointTurn { _permit: permit }),
             Ok(Err(_)) => unreachable!("the semaphore is never closed"),
@@ -51,14 +51,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_ninth_call_waits_until_another_ends() {
         let calls = JointCalls::default();
-        let patience = Duration::from_secs(30);
+        let timeout = Duration::from_secs(30);
         let mut turns = Vec::new();
         for _ in 0..MAX_CALLS {
-            turns.push(calls.turn(patience).await.unwrap());
+            turns.push(calls.turn(timeout).await.unwrap());
         }
-        let refused = calls.turn(patience).await;
+        let refused = calls.turn(timeout).await;
         assert!(matches!(refused, Err(AuthRefusal::Unavailable(fault)) if fault.is_transient()));
         drop(turns.pop());
-        assert!(calls.turn(patience).await.is_ok());
+        assert!(calls.turn(timeout).await.is_ok());
     }
 }

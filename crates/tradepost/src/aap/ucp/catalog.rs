@@ -23,14 +23,14 @@ use super::product::{ProductDetail, product};
 use super::refusal::CatalogError;
 
 /// Purpose of the signature of a cursor.
-const CURSOR: &str = "ucp cursor";
+const CURSOR_PURPOSE: &str = "ucp cursor";
 
 /// Sentence about a vehicle that a catalog cannot show.
 const NO_PRICE: &str =
     "the dealer names no price for this vehicle, and a product needs one; ask the dealer";
 
 /// Sentence about a vehicle that has left the offer.
-const GONE: &str = "this vehicle is no longer on offer";
+const NO_LONGER_OFFERED: &str = "this vehicle is no longer on offer";
 
 /// An answer.
 #[derive(Debug)]
@@ -159,7 +159,9 @@ impl CatalogTools<'_> {
                         (None, None) => messages.push(about(&id, "item_unavailable", NO_PRICE)),
                     }
                 }
-                ResolvedVehicle::Gone => messages.push(about(&id, "item_unavailable", GONE)),
+                ResolvedVehicle::Gone => {
+                    messages.push(about(&id, "item_unavailable", NO_LONGER_OFFERED))
+                }
                 // The text is the identifier (UCP catalog, "Identifiers Not Found").
                 ResolvedVehicle::Unknown => messages.push(Message::info("not_found", clip(&id))),
             }
@@ -185,7 +187,9 @@ impl CatalogTools<'_> {
         let CombinedFilters { asked, warnings } = own.combined(&request.filters, &request.context);
         let offered = match self.resolve(&inventory, &request.id, now)? {
             ResolvedVehicle::Offered(offered) => offered,
-            ResolvedVehicle::Gone => return Ok(absent(UcpCode::ItemUnavailable, GONE, None)),
+            ResolvedVehicle::Gone => {
+                return Ok(absent(UcpCode::ItemUnavailable, NO_LONGER_OFFERED, None));
+            }
             ResolvedVehicle::Unknown => {
                 let content = format!("no vehicle has this identifier: {}", clip(&request.id));
                 return Ok(absent(UcpCode::NotFound, &content, None));
@@ -264,7 +268,7 @@ impl CatalogTools<'_> {
     }
 
     fn purpose<'p>(&'p self, digest: &'p str) -> [&'p str; 3] {
-        [CURSOR, &self.agent.dealer.terms.id, digest]
+        [CURSOR_PURPOSE, &self.agent.dealer.terms.id, digest]
     }
 }
 

@@ -91,8 +91,9 @@ async fn catalog(State(registry): State<Arc<AgentRegistry>>, request: Request) -
     let Some(operation) = operation.and_then(|one| endpoint.operation(one.name())) else {
         return not_found().await;
     };
-    let said = parts.headers.get_all(platform::HEADER).iter();
-    let binding = CatalogBinding::Rest(said.map(|value| value.as_bytes().to_vec()).collect());
+    let header_values = parts.headers.get_all(platform::HEADER).iter();
+    let binding =
+        CatalogBinding::Rest(header_values.map(|value| value.as_bytes().to_vec()).collect());
     let tools = CatalogTools { agent: dealer, endpoint, binding };
     let call = RestCall { registry: &registry, agent: &agent, tools: &tools, operation };
     let mut response = call.answer(&parts, body).await;

@@ -22,7 +22,7 @@ pub(super) enum ProductDetail {
 }
 
 /// Members of a listing that lists show as metadata.
-const BRIEF: [&str; 12] = [
+const SUMMARY_MEMBERS: [&str; 12] = [
     "year",
     "make",
     "model",
@@ -38,7 +38,8 @@ const BRIEF: [&str; 12] = [
 ];
 
 /// Members of a listing that have a place of their own in a product.
-const PLACED: [&str; 6] = ["vdp_url", "photos", "description", "features", "body", "vehicle_id"];
+const MAPPED_MEMBERS: [&str; 6] =
+    ["vdp_url", "photos", "description", "features", "body", "vehicle_id"];
 
 /// Maximum number of photos in a list.
 const BRIEF_PHOTOS: usize = 3;
@@ -142,8 +143,8 @@ fn availability(status: Option<&str>) -> Availability {
 
 fn metadata(listing: &Value, detail: ProductDetail) -> Map {
     let is_shown = |name: &str| match detail {
-        ProductDetail::Brief => BRIEF.contains(&name),
-        ProductDetail::Full => !PLACED.contains(&name),
+        ProductDetail::Brief => SUMMARY_MEMBERS.contains(&name),
+        ProductDetail::Full => !MAPPED_MEMBERS.contains(&name),
     };
     let members = listing.as_object().into_iter().flatten();
     let shown = members.filter(|(name, value)| is_shown(name) && !value.is_null());

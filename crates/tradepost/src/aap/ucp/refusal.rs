@@ -160,7 +160,7 @@ impl CatalogTools<'_> {
                 grpc: RpcStatus::Unknown,
             },
             skill: operation.map(CatalogOperation::name),
-            misfits: misfits(&refusal.problems),
+            misfits: field_errors(&refusal.problems),
             message: refusal.content.clone(),
             summary: refusal.content,
             document,
@@ -210,7 +210,7 @@ impl CatalogTools<'_> {
 }
 
 /// Returns the places of problems for records, with the caller's own names masked.
-fn misfits(problems: &Problems) -> Vec<FieldError> {
+fn field_errors(problems: &Problems) -> Vec<FieldError> {
     let known = |step: &str| {
         let is_index = step.len() < 4 && step.bytes().all(|byte| byte.is_ascii_digit());
         !step.is_empty() && is_index || KNOWN_NAMES.contains(&step)
@@ -250,7 +250,8 @@ mod tests {
         parse::wrong_type(&root.key("ids").index(3), &mut problems, "string");
         parse::wrong_type(&root.key("signals").key("ada@example.com"), &mut problems, "string");
         parse::missing(&root.key("catalog"), &mut problems, "ids");
-        let places: Vec<_> = misfits(&problems).into_iter().map(|misfit| misfit.pointer).collect();
+        let places: Vec<_> =
+            field_errors(&problems).into_iter().map(|error| error.pointer).collect();
         assert_eq!(places, ["/ids/3", "/*/*", "/catalog/ids"]);
     }
 }

@@ -145,7 +145,7 @@ impl Seller {
 
     /// Returns the result for a request: the agent, `-` for an unsigned one and `!` when a
     /// signature is needed, or the code.
-    fn hears(&self, sent: &Sent, seconds: i64) -> String {
+    fn result_of(&self, sent: &Sent, seconds: i64) -> String {
         let mut headers = HeaderMap::new();
         for (name, value) in &sent.headers {
             let value = axum::http::HeaderValue::from_bytes(value.as_bytes()).unwrap();
@@ -182,14 +182,14 @@ fn b_2_a_signature_establishes_whose_it_is() {
     let known: [(&str, &[&Value]); 2] =
         [("rival", &[&rival.public]), ("acme", &[&ed.public, &ec.public])];
     let seller = Seller::new(DigestRule::Either, &known, &usual);
-    assert_eq!(seller.hears(&ed.sign(URL, CALL, 1), 0), "acme");
-    assert_eq!(seller.hears(&ec.sign(URL, CALL, 2), 0), "acme");
-    assert_eq!(seller.hears(&rival.sign(URL, CALL, 1), 0), "rival");
+    assert_eq!(seller.result_of(&ed.sign(URL, CALL, 1), 0), "acme");
+    assert_eq!(seller.result_of(&ec.sign(URL, CALL, 2), 0), "acme");
+    assert_eq!(seller.result_of(&rival.sign(URL, CALL, 1), 0), "rival");
     let stranger = Buyer::new(Jws::EdDsa, "ed");
-    assert_eq!(seller.hears(&stranger.sign(URL, CALL, 3), 0), "request_signature_invalid");
+    assert_eq!(seller.result_of(&stranger.sign(URL, CALL, 3), 0), "request_signature_invalid");
     let old = Buyer::new(Jws::EdDsa, "old");
     let seller = Seller::new(DigestRule::Either, &[("acme", &[&old.public])], &usual);
-    assert_eq!(seller.hears(&old.sign(URL, CALL, 1), 0), "request_signature_key_revoked");
+    assert_eq!(seller.result_of(&old.sign(URL, CALL, 1), 0), "request_signature_key_revoked");
 }
 
 #[test]
@@ -263,18 +263,18 @@ fn a_damaged_request_is_told_what_is_wrong_with_it() {
             "signature_header_malformed",
         ),
     ] {
-        assert_eq!(seller.hears(&sent, 0), format!("request_{code}"), "{damage}");
+        assert_eq!(seller.result_of(&sent, 0), format!("request_{code}"), "{damage}");
     }
     for (seconds, says) in
         [(-61, "request_signature_window_invalid"), (361, "request_signature_window_invalid")]
     {
-        assert_eq!(seller.hears(&good, seconds), says);
+        assert_eq!(seller.result_of(&good, seconds), says);
     }
-    assert_eq!(seller.hears(&good, 0), "acme", "no damage has used it up");
-    assert_eq!(seller.hears(&good, 1), "request_signature_replayed");
-    assert_eq!(seller.hears(&good, 360), "request_signature_replayed", "as long as it holds");
+    assert_eq!(seller.result_of(&good, 0), "acme", "no damage has used it up");
+    assert_eq!(seller.result_of(&good, 1), "request_signature_replayed");
+    assert_eq!(seller.result_of(&good, 360), "request_signature_replayed", "as long as it holds");
     let with_port = good.clone().with("host", |_| "ads.example:443".to_owned());
-    assert_eq!(seller.hears(&with_port, 1), "request_signature_replayed", "the same host");
+    assert_eq!(seller.result_of(&with_port, 1), "request_signature_replayed", "the same host");
 }
 
 #[test]
@@ -282,8 +282,8 @@ fn an_ambiguous_body_is_nobodys_and_uses_its_signature_up() {
     let buyer = Buyer::new(Jws::EdDsa, "k");
     let seller = Seller::new(DigestRule::Either, &[("acme", &[&buyer.public])], &usual);
     let twice = buyer.sign(URL, r#"{"id":1,"params":{"a":1,"a":2}}"#, 1);
-    assert_eq!(seller.hears(&twice, 0), "request_body_malformed");
-    assert_eq!(seller.hears(&twice, 0), "request_signature_replayed");
+    assert_eq!(seller.result_of(&twice, 0), "request_body_malformed");
+    assert_eq!(seller.result_of(&twice, 0), "request_signature_replayed");
 }
 
 #[test]
@@ -291,11 +291,15 @@ fn a_key_that_signs_without_end_has_to_wait() {
     let buyer = Buyer::new(Jws::EdDsa, "k");
     let few = |path| AgentKeys { cap: 2, ..usual(path) };
     let seller = Seller::new(DigestRule::Either, &[("acme", &[&buyer.public])], &few);
-    let hears = |nonce, seconds| seller.hears(&buyer.sign(URL, CALL, nonce), seconds);
-    assert_eq!([hears(1, 0), hears(2, 0)], ["acme", "acme"]);
-    assert_eq!(hears(3, 0), "request_signature_rate_abuse");
+    let result_of = |nonce, seconds| seller.result_of(&buyer.sign(URL, CALL, nonce), seconds);
+    assert_eq!([result_of(1, 0), result_of(2, 0)], ["acme", "acme"]);
+    assert_eq!(result_of(3, 0), "request_signature_rate_abuse");
     let forged = buyer.sign(URL, CALL, 4).with("signature", |value| value.replace("=:", "=:AAAA"));
-    assert_eq!(seller.hears(&forged, 0), "request_signature_rate_abuse", "before it is verified");
+    assert_eq!(
+        seller.result_of(&forged, 0),
+        "request_signature_rate_abuse",
+        "before it is verified"
+    );
 }
 
 #[test]
@@ -338,7 +342,7 @@ fn who_has_not_signed_is_told_whether_it_is_needed() {
         (call("sync_accounts", json!({"accounts": [{"notification_configs": [plain]}]})), "-"),
         (json!("text"), "-"),
     ] {
-        assert_eq!(seller.hears(&Sent::plain(&body.to_string()), 0), expected, "{body}");
+        assert_eq!(seller.result_of(&Sent::plain(&body.to_string()), 0), expected, "{body}");
     }
-    assert_eq!(seller.hears(&Sent::plain("no JSON"), 0), "-", "the binding says so");
+    assert_eq!(seller.result_of(&Sent::plain("no JSON"), 0), "-", "the binding says so");
 }

@@ -20,7 +20,7 @@ impl RemoteOrders {
         remote: &RemoteOrder,
         step: &RemoteStep,
     ) -> Called<StepResult> {
-        let called = tokio::time::timeout(self.patience, self.call(remote, step)).await;
+        let called = tokio::time::timeout(self.timeout, self.call(remote, step)).await;
         called.unwrap_or(Err(AdServerError::Unanswered))
     }
 
@@ -115,7 +115,7 @@ impl RemoteOrders {
         remote: &RemoteOrder,
         step: &RemoteStep,
     ) -> Called<Option<StepResult>> {
-        let looked = tokio::time::timeout(self.patience, self.find(remote, step)).await;
+        let looked = tokio::time::timeout(self.timeout, self.find(remote, step)).await;
         looked.unwrap_or(Err(AdServerError::Unanswered))
     }
 

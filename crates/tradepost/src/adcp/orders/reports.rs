@@ -23,9 +23,9 @@ const QUEUED_REPORT: Duration = Duration::from_secs(30);
 impl RemoteOrders {
     /// Asks for the delivery of an order, if it is due, and stores it.
     pub(super) async fn report(&self, id: &str) -> Result<(), InternalError> {
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         let read = |reader: &dyn StoreRead| reader.find::<RemoteOrder>(id);
-        let Some(kept) = self.ground.publisher_store.look(read)? else { return Ok(()) };
+        let Some(kept) = self.deps.publisher_store.look(read)? else { return Ok(()) };
         let remote = kept.thing;
         if remote.report_due_at.is_none_or(|due| due > now) {
             return Ok(());
@@ -40,7 +40,7 @@ impl RemoteOrders {
         let corrected = corrected.and_then(|last| last.checked_sub(CORRECTED_DAYS.days()).ok());
         let from = corrected.map_or(first, |corrected| corrected.max(first));
         let called = self.ad_server.delivery(&order.id, from, day(now));
-        let reported = tokio::time::timeout(self.patience, called).await;
+        let reported = tokio::time::timeout(self.timeout, called).await;
         match reported {
             Ok(Ok(rows)) => self.store_delivery(id, rows).await,
             // A report that was queued there takes its time.
@@ -71,7 +71,7 @@ impl RemoteOrders {
         rows: Vec<RemoteDelivery>,
     ) -> Result<(), InternalError> {
         let id = id.to_owned();
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         let every = self.report_every;
         let zone = self.zone.clone();
         let job = move |tx: &dyn StoreTx| {
@@ -81,7 +81,7 @@ impl RemoteOrders {
             tx.change(&mut kept, now)?;
             store_rows(tx, &kept, &rows, &zone, now)
         };
-        let done = self.ground.publisher_store.act::<_, InternalError>(job).await;
+        let done = self.deps.publisher_store.act::<_, InternalError>(job).await;
         done.map_err(InternalError::on("storing delivery"))
     }
 }

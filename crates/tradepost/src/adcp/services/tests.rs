@@ -21,7 +21,7 @@ const AGENT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Behaviour of a verifier when it is called.
 #[derive(Clone)]
-enum Does {
+enum VerifierBehavior {
     /// Closes the connection.
     Hangs,
     /// Never answers.
@@ -37,7 +37,7 @@ enum Does {
 /// `Authorization` of each request.
 type Shown = Arc<Mutex<Vec<String>>>;
 
-async fn verifier(does: Does) -> (String, Shown) {
+async fn verifier(behavior: VerifierBehavior) -> (String, Shown) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let shown = Shown::default();
@@ -45,13 +45,13 @@ async fn verifier(does: Does) -> (String, Shown) {
     tokio::spawn(async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
-            tokio::spawn(serve(stream, does.clone(), Arc::clone(&note)));
+            tokio::spawn(serve(stream, behavior.clone(), Arc::clone(&note)));
         }
     });
     (url, shown)
 }
 
-async fn serve(mut stream: TcpStream, does: Does, shown: Shown) {
+async fn serve(mut stream: TcpStream, behavior: VerifierBehavior, shown: Shown) {
     let mut length = 0;
     let mut credential = String::new();
     let mut is_of_newest = false;
@@ -72,12 +72,12 @@ async fn serve(mut stream: TcpStream, does: Does, shown: Shown) {
     let mut body = vec![0; length];
     let _ = reader.read_exact(&mut body).await;
     shown.lock().unwrap().push(credential);
-    let (status, body) = match does {
-        Does::Hangs => return,
-        Does::Waits => return std::future::pending().await,
-        Does::Says(status, body) => (status, body),
-        Does::Finds(found) => answered(&from_slice(&body).unwrap_or_default(), &found),
-        Does::Dawdles(found) => {
+    let (status, body) = match behavior {
+        VerifierBehavior::Hangs => return,
+        VerifierBehavior::Waits => return std::future::pending().await,
+        VerifierBehavior::Says(status, body) => (status, body),
+        VerifierBehavior::Finds(found) => answered(&from_slice(&body).unwrap_or_default(), &found),
+        VerifierBehavior::Dawdles(found) => {
             tokio::time::sleep(AGENT_TIMEOUT / 2).await;
             match is_of_newest {
                 true => (400, String::new()),
@@ -133,17 +133,20 @@ async fn a_verifier_that_fails_in_any_way_has_said_nothing() {
     let refused = json!({"code": "RATE_LIMITED", "message": "later", "recovery": "transient"});
     let refused = json!({"status": "failed", "adcp_error": refused, "errors": [refused]});
     let of_code = CallError::Refused("RATE_LIMITED".to_owned());
-    for (does, expected) in [
-        (Does::Hangs, CallError::Silent),
-        (Does::Waits, CallError::Silent),
-        (Does::Says(401, r#"{"error":"who are you?"}"#.to_owned()), CallError::Silent),
-        (Does::Says(500, String::new()), CallError::Silent),
-        (Does::Says(200, "no JSON".to_owned()), CallError::Silent),
-        (Does::Says(200, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#.to_owned()), CallError::Silent),
-        (Does::Finds(refused), of_code),
-        (Does::Dawdles(finding()), CallError::Silent),
+    for (behavior, expected) in [
+        (VerifierBehavior::Hangs, CallError::Silent),
+        (VerifierBehavior::Waits, CallError::Silent),
+        (VerifierBehavior::Says(401, r#"{"error":"who are you?"}"#.to_owned()), CallError::Silent),
+        (VerifierBehavior::Says(500, String::new()), CallError::Silent),
+        (VerifierBehavior::Says(200, "no JSON".to_owned()), CallError::Silent),
+        (
+            VerifierBehavior::Says(200, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#.to_owned()),
+            CallError::Silent,
+        ),
+        (VerifierBehavior::Finds(refused), of_code),
+        (VerifierBehavior::Dawdles(finding()), CallError::Silent),
     ] {
-        let (url, shown) = verifier(does).await;
+        let (url, shown) = verifier(behavior).await;
         assert_eq!(asked(&services(Vec::new()), &url).await, Err(expected));
         assert!(!shown.lock().unwrap().is_empty(), "it was asked");
     }
@@ -151,8 +154,8 @@ async fn a_verifier_that_fails_in_any_way_has_said_nothing() {
 
 #[tokio::test]
 async fn a_slow_verifier_keeps_no_other_from_being_heard() {
-    let (slow, _) = verifier(Does::Waits).await;
-    let (quick, _) = verifier(Does::Finds(finding())).await;
+    let (slow, _) = verifier(VerifierBehavior::Waits).await;
+    let (quick, _) = verifier(VerifierBehavior::Finds(finding())).await;
     let questions = vec![(slow, Map::new()), (quick, Map::new())];
     let answers = services(Vec::new()).creative_features(questions).await;
     assert_eq!(answers[0], Err(CallError::Silent));
@@ -162,8 +165,8 @@ async fn a_slow_verifier_keeps_no_other_from_being_heard() {
 
 #[tokio::test]
 async fn only_its_own_verifier_is_shown_a_credential() {
-    let (known, to_known) = verifier(Does::Finds(finding())).await;
-    let (other, to_other) = verifier(Does::Finds(finding())).await;
+    let (known, to_known) = verifier(VerifierBehavior::Finds(finding())).await;
+    let (other, to_other) = verifier(VerifierBehavior::Finds(finding())).await;
     let services = services(vec![(format!("{known}/"), "ours-at-known".to_owned())]);
     for url in [&known, &other] {
         assert!(asked(&services, url).await.is_ok());
@@ -178,11 +181,11 @@ async fn only_its_own_verifier_is_shown_a_credential() {
 async fn a_governance_agents_time_is_for_all_requests_together() {
     let decided = json!({"status": "completed", "verdict": "approved"});
     let question = json!({"plan_id": "p-1", "caller": "https://ads.gazette.example/mcp"});
-    for (does, expected) in [
-        (Does::Finds(decided.clone()), Ok(decided["verdict"].clone())),
-        (Does::Dawdles(decided.clone()), Err(CallError::Silent)),
+    for (behavior, expected) in [
+        (VerifierBehavior::Finds(decided.clone()), Ok(decided["verdict"].clone())),
+        (VerifierBehavior::Dawdles(decided.clone()), Err(CallError::Silent)),
     ] {
-        let (url, shown) = verifier(does).await;
+        let (url, shown) = verifier(behavior).await;
         let agent = NamedGovernanceAgent { url, credential: None };
         let request = question.as_object().unwrap().clone();
         let answer = services(Vec::new()).check_governance(&agent, request).await;

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tradepost_publisher::services::{Supply, Unavailable};
 use tradepost_server::clock::{Clock, ManualClock};
 
-use super::{NAME, PAUSES, SETTING, SoldOutClient};
+use super::{FAILURE_BACKOFF, NAME, SETTING, SoldOutClient};
 use crate::config;
 
 /// Responses to come, the first one first; without any, the connection is closed.
@@ -126,6 +126,7 @@ async fn each_way_of_not_answering_is_told_from_being_refused() {
 #[test]
 fn each_pause_is_longer_and_none_exceeds_a_minute() {
     let failures = [1, 2, 3, 6, 7, 8, u32::MAX];
-    let seconds: Vec<_> = failures.map(|number| PAUSES.pause(number - 1).as_secs()).to_vec();
+    let seconds: Vec<_> =
+        failures.map(|number| FAILURE_BACKOFF.pause(number - 1).as_secs()).to_vec();
     assert_eq!(seconds, [1, 2, 4, 32, 60, 60, 60]);
 }

@@ -73,7 +73,7 @@ impl ContentsCheck {
     }
 
     /// Prints the result for people, and what cannot be checked.
-    pub(super) fn tell(&self, context: &Context) {
+    pub(super) fn print(&self, context: &Context) {
         let output = context.output;
         output.line(format!("notes: {} as recorded", self.notes.verified));
         output.line(format!("staff: {} as recorded", self.staff.members));

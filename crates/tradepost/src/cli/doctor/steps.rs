@@ -51,7 +51,7 @@ pub(super) fn examine(
         base_url: base_url(&dealer, config.server.origin(here)),
         dealer: Arc::clone(&dealer),
         actor: operator(context),
-        patience: DELIVERED_WITHIN,
+        timeout: DELIVERED_WITHIN,
     };
     let token = context.filled(TOKEN_VARIABLE).map(str::to_owned);
     let contact = TestContact { email: email.to_owned(), token };

@@ -112,7 +112,7 @@ pub(super) fn run(folder: &Path, force: bool, context: &Context) -> Outcome {
     if let Some(member) = member {
         add_first_member(&folder, &config, &dealer_id, member, context)?;
     }
-    next.tell(&dialogue);
+    next.print(&dialogue);
     Ok(())
 }
 
@@ -142,7 +142,8 @@ impl NextSteps {
         }
     }
 
-    fn tell(&self, dialogue: &Dialogue) {
+    /// Prints the next steps.
+    fn print(&self, dialogue: &Dialogue) {
         let Self { folder, console, mail_box } = self;
         dialogue.say(format!("\nnext, start the server:\n  cd {folder} && tradepost serve"));
         if let Some(console) = console {

@@ -151,12 +151,13 @@ pub(super) fn verify(
 }
 
 fn chain(check: &ConsentCheck) -> tradepost_document::json::Value {
-    let said = |(seq, fault): &(i64, ConsentFault)| json!({"seq": seq, "fault": fault.summary()});
+    let chain_fault =
+        |(seq, fault): &(i64, ConsentFault)| json!({"seq": seq, "fault": fault.summary()});
     json!({
         "dealer": check.dealer_id,
         "records": check.records,
         "head": hex(&check.head),
-        "faults": check.faults.iter().map(said).collect::<Vec<_>>(),
+        "faults": check.faults.iter().map(chain_fault).collect::<Vec<_>>(),
     })
 }
 

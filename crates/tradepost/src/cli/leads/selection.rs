@@ -13,7 +13,7 @@ use crate::cli::output::{CommandFailure, explained};
 use crate::cli::{Context, Outcome};
 
 /// Number of leads read at once.
-const PAGE: u32 = 500;
+const PAGE_SIZE: u32 = 500;
 
 /// Leads by their properties.
 #[derive(Debug, clap::Args)]
@@ -109,7 +109,7 @@ impl Selection {
             received_before: before,
             due_before: self.due.then_some(now),
             waiting: self.waiting.then_some(WaitingFor::Answer),
-            limit: PAGE,
+            limit: PAGE_SIZE,
             ..LeadFilter::default()
         }
     }
@@ -151,7 +151,7 @@ pub(super) fn select(
     let mut leads = Vec::new();
     loop {
         let page = store.lead_list(&filter)?;
-        let is_last = page.len() < PAGE as usize;
+        let is_last = page.len() < PAGE_SIZE as usize;
         filter.after = page.last().map(ListedLead::cursor);
         leads.extend(page);
         if is_last {

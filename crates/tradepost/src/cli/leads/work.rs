@@ -107,7 +107,7 @@ pub(super) fn assign(arguments: Assign, context: &Context) -> Outcome {
     let result = assign_leads(&context_of_admin, &operator(context), input);
     let result = result.map_err(|error| failure(error, refused))?;
     let word = to.map_or("now nobody's".to_owned(), |name| format!("assigned to {name}"));
-    tell(&result, &word, context)
+    print_result(&result, &word, context)
 }
 
 /// Runs `tradepost leads stage`.
@@ -119,7 +119,7 @@ pub(super) fn stage(arguments: Stage, context: &Context) -> Outcome {
     let input = SetLeadStages { leads: selected, stage, lost_reason: reason };
     let result = set_lead_stages(&context_of_admin, &operator(context), input);
     let result = result.map_err(|error| failure(error, refused))?;
-    tell(&result, &format!("now {stage}"), context)
+    print_result(&result, &format!("now {stage}"), context)
 }
 
 /// Runs `tradepost leads next`.
@@ -178,7 +178,7 @@ impl ChosenLeads {
 }
 
 /// Prints the result of a change of many leads.
-fn tell(result: &LeadsChanged, word: &str, context: &Context) -> Outcome {
+fn print_result(result: &LeadsChanged, word: &str, context: &Context) -> Outcome {
     let document = json!({
         "changed": result.changed,
         "unchanged": result.unchanged,

@@ -193,12 +193,13 @@ fn retry(
     let retried = retry_order(&admin(publisher_store.store(), &[]), &actor, input);
     let before = retried.map_err(|error| {
         failure(error, |refusal| match refusal {
-            OrderRefusal::Stranger => decider.stranger(publisher_id),
+            OrderRefusal::Stranger => decider.unknown_member(publisher_id),
             OrderRefusal::Unknown => refused(refusal),
         })
     })?;
-    let said = format!("{media_buy} was {before}; the server carries it into the ad server again");
-    context.output.note(&json!({"media_buy_id": media_buy, "before": before}), said);
+    let summary =
+        format!("{media_buy} was {before}; the server carries it into the ad server again");
+    context.output.note(&json!({"media_buy_id": media_buy, "before": before}), summary);
     Ok(())
 }
 

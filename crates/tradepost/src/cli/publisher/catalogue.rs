@@ -24,7 +24,7 @@ use crate::product_table::{
 };
 
 /// Domain of a table that is only tried. It is shown nowhere.
-const TRIED: &str = "publisher.example";
+const PLACEHOLDER_DOMAIN: &str = "publisher.example";
 
 /// Name of the catalogue of a configuration that names none.
 pub(in crate::cli) const CATALOGUE: &str = "catalogue.json";
@@ -97,7 +97,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     let bytes = contents(arguments.file.as_deref().unwrap_or(Path::new("-")), MAX_BYTES)?;
     let Some(config) = &arguments.into else {
         let settings = TableSettings {
-            domain: TRIED.to_owned(),
+            domain: PLACEHOLDER_DOMAIN.to_owned(),
             currency: arguments.currency.clone(),
             columns: arguments.columns.clone(),
             ..TableSettings::default()

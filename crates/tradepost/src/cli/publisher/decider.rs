@@ -35,12 +35,12 @@ impl Decider {
     ) -> Result<Actor, CommandFailure> {
         let Some(by) = &self.by else { return Ok(operator(context)) };
         let member = store.member(&by.to_lowercase())?;
-        let member = member.ok_or_else(|| self.stranger(publisher_id))?;
+        let member = member.ok_or_else(|| self.unknown_member(publisher_id))?;
         Ok(Actor::for_member(&member, &context.actor()))
     }
 
     /// Returns the failure for somebody who is not on the publisher's staff, also for nobody.
-    pub(super) fn stranger(&self, publisher_id: &str) -> CommandFailure {
+    pub(super) fn unknown_member(&self, publisher_id: &str) -> CommandFailure {
         let name = self.by.as_deref().unwrap_or_default().to_lowercase();
         CommandFailure::usage(format!("{publisher_id} has no user {name}"))
             .hint("`tradepost console user list` lists all users")

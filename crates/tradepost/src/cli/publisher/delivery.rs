@@ -81,7 +81,7 @@ fn import(arguments: &Import, context: &Context) -> Outcome {
     let reported = report_delivery(&admin(publisher_store.store(), &[]), &actor, input);
     let reported = reported.map_err(|error| {
         failure(error, |refusal| match refusal {
-            DeliveryRefusal::Stranger => decider.stranger(publisher_id),
+            DeliveryRefusal::Stranger => decider.unknown_member(publisher_id),
             DeliveryRefusal::Problems(problems) => refused(&problems, &columns),
         })
     })?;

@@ -159,16 +159,16 @@ fn repair(decider: &Decider, place: &PublisherOptions, context: &Context) -> Out
     let done = repair_inventory(&admin(publisher_store.store(), &[]), &actor, input);
     let differences = done.map_err(|error| {
         failure(error, |refusal| match refusal {
-            DecisionRefusal::Stranger => decider.stranger(publisher_id),
+            DecisionRefusal::Stranger => decider.unknown_member(publisher_id),
             DecisionRefusal::Undecided(denied) => not_listed(denied),
         })
     })?;
     let documents: Vec<Value> = differences.iter().map(document).collect();
-    let said = match differences.len() {
+    let summary = match differences.len() {
         0 => "the books were right".to_owned(),
         number => format!("the books differed in {number} places and are right now"),
     };
-    context.output.note(&json!({"repaired": documents}), said);
+    context.output.note(&json!({"repaired": documents}), summary);
     Ok(())
 }
 

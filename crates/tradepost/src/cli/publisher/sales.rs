@@ -27,7 +27,7 @@ use crate::cli::output::{CommandFailure, explained, unsaved};
 use crate::cli::{Context, Outcome};
 
 /// Number of rows that an export reads at once.
-const EXPORTED_AT_ONCE: usize = 500;
+const EXPORT_BATCH_SIZE: usize = 500;
 
 /// Subcommands for one kind of records.
 #[derive(Debug, Subcommand)]
@@ -237,7 +237,7 @@ impl Export<'_> {
         publisher: &Publisher,
         take: &mut dyn FnMut(&[u8]) -> Outcome,
     ) -> Outcome {
-        let mut page = Page { after: None, limit: EXPORTED_AT_ONCE };
+        let mut page = Page { after: None, limit: EXPORT_BATCH_SIZE };
         loop {
             let listing =
                 read(publisher_store, publisher, self.subject, self.filter, page, self.now)?;

@@ -12,11 +12,11 @@ use crate::cli::store_location::StoreOptions;
 const LOCK: &str = "tradepost.lock";
 
 /// Lock file of a backup or a restoration.
-const COPIES: &str = "tradepost.copy.lock";
+const COPY_LOCK_FILE: &str = "tradepost.copy.lock";
 
 /// Prevents other backups and restorations.
 pub(in crate::cli) fn lock_copies(place: &StoreOptions) -> Result<Option<File>, CommandFailure> {
-    lock_file(place, COPIES, "another backup or restoration is running in")
+    lock_file(place, COPY_LOCK_FILE, "another backup or restoration is running in")
 }
 
 /// Prevents other servers on the folder: each would have rate limits of its own, and one of a newer

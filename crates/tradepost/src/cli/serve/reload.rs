@@ -57,7 +57,7 @@ impl Reload {
             identity.reload();
         }
         if let Some(orders) = &self.orders {
-            orders.hurry();
+            orders.retry_now();
         }
         let Some(config_path) = &self.config_path else {
             tracing::info!("there is no configuration file to read again");

@@ -10,7 +10,7 @@ use crate::config::Tls;
 use crate::config::acme::{Acme, DIRECTORY};
 
 /// Maximum number of names in a certificate of Let's Encrypt.
-const MOST_NAMES: usize = 100;
+const MAX_NAMES: usize = 100;
 
 /// Reads `[server.tls]`.
 pub(super) fn tls(
@@ -51,7 +51,7 @@ pub(super) fn tls(
 fn ordered(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Acme> {
     let file = path(4_000);
     read_object!(value, at, problems, closed {
-        required "domains" => domains: list(1, Some(MOST_NAMES), domain),
+        required "domains" => domains: list(1, Some(MAX_NAMES), domain),
         optional "contact" => contact: list(0, Some(10), mailbox),
         optional "directory" => directory: secure_address,
         required "terms_agreed" => terms_agreed: parse::boolean,

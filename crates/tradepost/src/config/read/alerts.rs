@@ -10,7 +10,7 @@ use crate::config::delivery::DeliveryConfig;
 use crate::config::{AccessThresholds, AlertConfig};
 
 /// Keys that only destinations of leads have.
-const OF_LEADS: [&str; 8] = [
+const LEAD_ONLY_KEYS: [&str; 8] = [
     "rooftops",
     "kinds",
     "attempts",
@@ -56,7 +56,7 @@ fn destination(
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<DeliveryConfig> {
-    for key in OF_LEADS {
+    for key in LEAD_ONLY_KEYS {
         if value.get(key).is_some() {
             reject(&at.key(key), problems, "is for destinations of leads");
         }

@@ -57,8 +57,9 @@ const KEYS: &[ChannelKeys<FeedWord>] = &[
 ];
 
 /// Keys for the credentials of a web address; those of SFTP are in the next line.
-const OF_WEB: &[&str] = &["bearer", "bearer_file", "user", "password", "password_file"];
-const OF_SFTP: &[&str] = &["key_file", "known_hosts"];
+const WEB_CREDENTIAL_KEYS: &[&str] =
+    &["bearer", "bearer_file", "user", "password", "password_file"];
+const SFTP_CREDENTIAL_KEYS: &[&str] = &["key_file", "known_hosts"];
 
 /// Checks that an upload has a credential that callers can obtain.
 pub(super) fn check_uploads(dealer: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) {
@@ -163,14 +164,16 @@ pub(super) fn feed(
 /// Rejects credentials that belong to the other kind of address.
 fn check_login(value: &Value, url: &FeedUrl, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let (others, message) = match url {
-        FeedUrl::Web(_) => (OF_SFTP, "belongs to addresses with sftp"),
-        FeedUrl::Sftp { .. } => (OF_WEB, "belongs to web addresses; SFTP has key_file"),
+        FeedUrl::Web(_) => (SFTP_CREDENTIAL_KEYS, "belongs to addresses with sftp"),
+        FeedUrl::Sftp { .. } => {
+            (WEB_CREDENTIAL_KEYS, "belongs to web addresses; SFTP has key_file")
+        }
     };
     for key in others.iter().filter(|key| value.get(key).is_some()) {
         reject(&at.key(key), problems, message);
     }
     if matches!(url, FeedUrl::Sftp { .. }) {
-        for key in OF_SFTP.iter().filter(|key| value.get(key).is_none()) {
+        for key in SFTP_CREDENTIAL_KEYS.iter().filter(|key| value.get(key).is_none()) {
             reject(&at.key(key), problems, "is missing; a feed from a server of SFTP needs it");
         }
     }

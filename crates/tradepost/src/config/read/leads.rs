@@ -11,7 +11,7 @@ use super::values::{duration, line, list, path, read_over, some, whole};
 use crate::config::Privacy;
 
 /// Upper bound of the counts, beyond any real use.
-const MANY: i64 = 1_000_000;
+const MAX_COUNT: i64 = 1_000_000;
 
 /// Reads `[dealers.leads]`.
 pub(super) fn leads(
@@ -82,10 +82,10 @@ fn read_confirmations(
     problems: &mut Problems,
 ) -> Option<ConfirmationLimit> {
     Some(read_over!(value, at, problems, ConfirmationLimit::default(), {
-        "per_address" => per_address: whole(0, MANY),
-        "per_contact" => per_contact: whole(0, MANY),
-        "per_vehicle" => per_vehicle: whole(0, MANY),
-        "all" => all: whole(0, MANY),
+        "per_address" => per_address: whole(0, MAX_COUNT),
+        "per_contact" => per_contact: whole(0, MAX_COUNT),
+        "per_vehicle" => per_vehicle: whole(0, MAX_COUNT),
+        "all" => all: whole(0, MAX_COUNT),
     }))
 }
 
@@ -96,9 +96,9 @@ fn read_velocity(
 ) -> Option<LeadRateLimit> {
     Some(read_over!(value, at, problems, LeadRateLimit::default(), {
         "window" => window: duration("1m", "24h"),
-        "per_address" => per_address: whole(0, MANY),
-        "per_contact" => per_contact: whole(0, MANY),
-        "all" => all: whole(0, MANY),
+        "per_address" => per_address: whole(0, MAX_COUNT),
+        "per_contact" => per_contact: whole(0, MAX_COUNT),
+        "all" => all: whole(0, MAX_COUNT),
     }))
 }
 
@@ -111,6 +111,6 @@ fn read_agents(
     Some(read_over!(value, at, problems, AgentPolicy::default(), {
         "allow" => allow: &names,
         "deny" => deny: &names,
-        "quota" => quota: some(whole(0, MANY)),
+        "quota" => quota: some(whole(0, MAX_COUNT)),
     }))
 }

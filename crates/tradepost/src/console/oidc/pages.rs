@@ -16,7 +16,7 @@ use crate::console::sign_in::{self, SignedInBy};
 use crate::console::{Answer, Console, PATH, PageError, pages};
 
 /// Messages for sign-ins that failed.
-const AWAY: &str = "The provider is unavailable. Try again later, or use a password.";
+const UNAVAILABLE: &str = "The provider is unavailable. Try again later, or use a password.";
 const AGAIN: &str = "The sign-in failed, or took too long. Start again.";
 const NOT_ANEW: &str =
     "The provider did not ask you to sign in again, so your identity is not confirmed.";
@@ -54,7 +54,7 @@ impl Console {
             }
             Err(cause) => {
                 tracing::warn!(cause = cause.reason(), "the provider of sign-ins cannot be used");
-                self.refuse(&asked, AWAY)
+                self.refuse(&asked, UNAVAILABLE)
             }
         }
     }
@@ -74,8 +74,8 @@ impl Console {
         let cookie = asked.cookie(&self.sign_in.passing_cookie());
         let cookie = cookie.and_then(|sealed| self.sign_in.seal.read(&["oidc"], sealed));
         let begun = cookie.and_then(|cookie| StartedSignIn::read(cookie, now));
-        let said = asked.asked_for("state").zip(asked.asked_for("code"));
-        let Some((begun, (state, code))) = begun.zip(said) else {
+        let parameters = asked.asked_for("state").zip(asked.asked_for("code"));
+        let Some((begun, (state, code))) = begun.zip(parameters) else {
             return self.refuse(&asked, AGAIN);
         };
         let address = network(asked.address).to_string();
@@ -89,7 +89,7 @@ impl Console {
             Err(RedeemFailure::ProviderAway(cause)) => {
                 self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
                 tracing::warn!(cause, "the provider of sign-ins cannot be used");
-                let page = self.sign_in_page(&asked, Some(AWAY))?;
+                let page = self.sign_in_page(&asked, Some(UNAVAILABLE))?;
                 return Ok(page.with_status(StatusCode::SERVICE_UNAVAILABLE));
             }
             Err(RedeemFailure::Refused(reason)) => {

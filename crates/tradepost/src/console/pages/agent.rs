@@ -7,7 +7,7 @@ use tradepost_document::json::Value;
 use super::super::listing_warnings::{ListingWarning, Summary};
 use super::feeds::last_taken;
 use super::steps::StepView;
-use super::{Answer, Console, ConsoleReply, PageFrame, Visitor, ago, counted, lasting};
+use super::{Answer, Console, ConsoleReply, PageFrame, Visitor, ago, counted, duration_text};
 use crate::aap::seller::DealerAgent;
 use crate::feeds::{FeedStatus, unconfirmed_for};
 
@@ -219,7 +219,7 @@ fn freshness(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) 
         return todo(format!("The feed {name} {}", last_taken(status, now)));
     }
     if let Some(age) = unconfirmed_for(summary.latest, feeds, now) {
-        return todo(format!("No listing was confirmed for {}.", lasting(age)));
+        return todo(format!("No listing was confirmed for {}.", duration_text(age)));
     }
     let Some(latest) = summary.latest.filter(|_| summary.listings > 0) else {
         return todo("Nothing has been imported.".to_owned());

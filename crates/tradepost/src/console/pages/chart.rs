@@ -15,10 +15,10 @@ pub(super) const DAYS: i64 = 30;
 /// Height of the chart, and width of a day in it.
 const HEIGHT: u32 = 120;
 /// Minimum height of a part, so that it is visible.
-const LEAST: u32 = 2;
+const MIN_PART_HEIGHT: u32 = 2;
 const DAY: usize = 24;
 /// Width of a day in the chart of a week.
-const DAY_OF_WEEK: usize = 100;
+const WEEK_DAY_WIDTH: usize = 100;
 
 /// Counts by day, one for each kind.
 pub(super) type Counts = BTreeMap<Date, Vec<u32>>;
@@ -103,7 +103,7 @@ impl WeekChart {
     ) -> Self {
         let most = days.iter().map(|day| day.counts.iter().sum()).max().unwrap_or(0).max(1);
         let days = days.iter().enumerate().map(|(place, WeekDay { date, counts })| ChartDay {
-            x: place * DAY_OF_WEEK,
+            x: place * WEEK_DAY_WIDTH,
             label: format!("{}: {}", date.strftime("%a %b %-d"), say(counts)),
             tick: Some(date.strftime("%a %-d").to_string()),
             parts: parts(counts, most),
@@ -111,7 +111,7 @@ impl WeekChart {
         let days: Vec<_> = days.collect();
         let labels: Vec<_> = days.iter().map(|day| day.label.as_str()).collect();
         let description = format!("{}.", labels.join("; "));
-        Self { id, title, description, width: days.len() * DAY_OF_WEEK, days }
+        Self { id, title, description, width: days.len() * WEEK_DAY_WIDTH, days }
     }
 
     /// Returns true when something is drawn.
@@ -125,7 +125,7 @@ impl WeekChart {
 fn parts(counts: &[u32], most: u32) -> Vec<ChartPart> {
     let scaled = |count: u32| {
         let scaled = u64::from(count) * u64::from(HEIGHT) / u64::from(most);
-        u32::try_from(scaled).unwrap_or(HEIGHT).clamp(LEAST, HEIGHT)
+        u32::try_from(scaled).unwrap_or(HEIGHT).clamp(MIN_PART_HEIGHT, HEIGHT)
     };
     let there = counts.iter().enumerate().filter(|(_, count)| **count > 0);
     let mut parts: Vec<_> =
@@ -135,10 +135,10 @@ fn parts(counts: &[u32], most: u32) -> Vec<ChartPart> {
         let over = all(&parts) - HEIGHT;
         let Some(highest) = parts.iter_mut().max_by_key(|part| part.height) else { break };
         // With more kinds than fit, the bar is cut at its full height.
-        if highest.height <= LEAST {
+        if highest.height <= MIN_PART_HEIGHT {
             break;
         }
-        highest.height -= over.min(highest.height - LEAST);
+        highest.height -= over.min(highest.height - MIN_PART_HEIGHT);
     }
     let mut below = 0_u32;
     for part in &mut parts {

@@ -18,7 +18,7 @@ use crate::feeds::FeedStatus;
 use crate::feeds::report::{ReportCount, ReportSkip, RunReport};
 
 /// Maximum number of skipped rows on a page.
-const SKIPS: usize = 200;
+const MAX_SKIPS: usize = 200;
 
 #[derive(Debug, Template)]
 #[template(path = "console/feeds.html")]
@@ -222,7 +222,7 @@ fn report(run: &FeedRun, feed: &str, here: &Local) -> ShownRun {
         let figure = |(name, number): &(&str, u64)| (thousands(*number), label(name).to_owned());
         all.iter().map(figure).collect::<Vec<_>>()
     };
-    let shown = report.skips.len().min(SKIPS) as u64;
+    let shown = report.skips.len().min(MAX_SKIPS) as u64;
     let more = report.skipped.saturating_sub(shown);
     ShownRun {
         outcome: outcome(run.outcome),
@@ -233,7 +233,7 @@ fn report(run: &FeedRun, feed: &str, here: &Local) -> ShownRun {
         rows: figures(&report.rows),
         changes: figures(&report.changes),
         place: headed(report.place),
-        skips: report.skips.into_iter().take(SKIPS).collect(),
+        skips: report.skips.into_iter().take(MAX_SKIPS).collect(),
         more_skips: (more > 0).then(|| thousands(more)),
         warnings: report.warnings,
         ignored: (!report.ignored_columns.is_empty()).then(|| report.ignored_columns.join(", ")),

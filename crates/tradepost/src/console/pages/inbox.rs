@@ -15,16 +15,16 @@ use super::feeds::{address, last_taken, not_taken_because};
 use super::lead_query::{LeadPageRows, ListPlace, NOBODY, cursor_text};
 use super::{
     Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, StaffPermission,
-    Visitor, counted, lasting, link, thousands,
+    Visitor, counted, duration_text, link, thousands,
 };
 use crate::feeds::{FeedStatus, unconfirmed_for};
 
 /// Number of leads on a page.
-const ON_A_PAGE: u32 = 50;
+const PAGE_SIZE: u32 = 50;
 
 /// Waiting times from which a lead is marked as urgent and as late: dealers who answer within minutes
 /// sell more.
-const SOON: SignedDuration = SignedDuration::from_mins(15);
+const DUE_SOON: SignedDuration = SignedDuration::from_mins(15);
 const LATE: SignedDuration = SignedDuration::from_hours(1);
 
 #[derive(Debug, Template)]
@@ -136,7 +136,7 @@ impl Console {
         if sees_customers {
             let filter =
                 LeadFilter { waiting: Some(WaitingFor::Anything), oldest_first: true, ..own };
-            page = LeadPageRows::read(&self.store, &filter, None, place, ON_A_PAGE)?;
+            page = LeadPageRows::read(&self.store, &filter, None, place, PAGE_SIZE)?;
             items.extend(page.leads.iter().map(|one| waiting_item(&one.lead, now)));
         }
         // What is not a lead has no owner, and is on the first page.
@@ -245,7 +245,7 @@ impl Console {
             }
             if let Some(age) = unconfirmed_for(summary.latest, &feeds, now) {
                 let title = format!("The inventory of {} is stale", terms.name);
-                let detail = format!("The last listing was confirmed {} ago.", lasting(age));
+                let detail = format!("The last listing was confirmed {} ago.", duration_text(age));
                 let href = format!("{PATH}/inventory");
                 items.push(item(&here, latest, InboxItemKind::Stale, title, detail, href));
             }
@@ -314,7 +314,8 @@ fn figures(waiting: Option<&WaitingLeads>, items: &[InboxItem], now: Timestamp) 
     let figure = |number, label, kind| Figure { number, label, kind };
     let mut figures = Vec::new();
     if let Some(waiting) = waiting {
-        let waits = waiting.oldest.map_or("–".to_owned(), |at| lasting(now.duration_since(at)));
+        let waits =
+            waiting.oldest.map_or("–".to_owned(), |at| duration_text(now.duration_since(at)));
         figures.extend([
             figure(number(waiting.new), "new leads", "lead"),
             figure(waits, "longest wait", ""),
@@ -336,7 +337,7 @@ fn lead_item(lead: &LeadRecord, kind: InboxItemKind, detail: String, now: Timest
     let waits = now.duration_since(lead.received_at);
     let urgency = match kind {
         InboxItemKind::Lead if waits >= LATE => "late",
-        InboxItemKind::Lead if waits >= SOON => "soon",
+        InboxItemKind::Lead if waits >= DUE_SOON => "soon",
         InboxItemKind::Lead
         | InboxItemKind::Held
         | InboxItemKind::Failed

@@ -15,10 +15,10 @@ use super::{Answer, Console, ConsoleReply, PageFrame, Visitor, counted, link, pl
 use crate::aap::seller::DealerAgent;
 
 /// Context of an internal error.
-const WHAT: &str = "reading an inventory";
+const CONTEXT: &str = "reading an inventory";
 
 /// Number of listings on a page.
-const ON_A_PAGE: u32 = 24;
+const PAGE_SIZE: u32 = 24;
 
 #[derive(Debug, Template)]
 #[template(path = "console/inventory.html")]
@@ -83,7 +83,7 @@ impl Console {
         let cars = found.iter().map(|raw| car(raw, &summary, dealer_id));
         let cars: Vec<InventoryCar> = cars.collect();
         let photos: Vec<_> = cars.iter().filter_map(|car| car.photo.clone()).collect();
-        let later = wanted.skip.saturating_add(ON_A_PAGE);
+        let later = wanted.skip.saturating_add(PAGE_SIZE);
         let choice = |other: &std::sync::Arc<DealerAgent>| FilterChoice {
             href: link_to(other, None),
             name: other.dealer.terms.name.clone(),
@@ -99,7 +99,7 @@ impl Console {
             total: counted(total, "vehicle", "vehicles"),
             figures: figures(seller, &summary),
             earlier: (wanted.skip > 0)
-                .then(|| address(seller, &wanted, wanted.skip.saturating_sub(ON_A_PAGE))),
+                .then(|| address(seller, &wanted, wanted.skip.saturating_sub(PAGE_SIZE))),
             later: (later as usize).lt(&total).then(|| address(seller, &wanted, later)),
             is_empty: summary.listings == 0,
             cars,
@@ -119,28 +119,32 @@ fn find(
     if let Some(only_prices) = wanted.amiss {
         let is_meant =
             |all: &Vec<ListingWarning>| all.iter().any(|one| !only_prices || one.is_price());
-        let mut ids: Vec<_> =
-            summary.amiss.iter().filter(|(_, all)| is_meant(all)).map(|(id, _)| id).collect();
+        let mut ids: Vec<_> = summary
+            .warnings_by_vehicle
+            .iter()
+            .filter(|(_, all)| is_meant(all))
+            .map(|(id, _)| id)
+            .collect();
         ids.sort_unstable();
         // At this time every removed unit is forgotten, so only listings are found.
         let oldest = jiff::Timestamp::MAX;
         let listed = |id: &&String| {
             let query = VehicleQuery { vehicle_id: Some((*id).clone()), ..VehicleQuery::default() };
-            match inventory.find(&query, oldest).map_err(InternalError::on(WHAT)) {
+            match inventory.find(&query, oldest).map_err(InternalError::on(CONTEXT)) {
                 Ok(VehicleLookup::Listed(found)) => Some(Ok(found.json)),
                 Ok(VehicleLookup::Gone(_) | VehicleLookup::Unknown) => None,
                 Err(fault) => Some(Err(fault)),
             }
         };
-        let page = ids.iter().skip(wanted.skip as usize).take(ON_A_PAGE as usize);
+        let page = ids.iter().skip(wanted.skip as usize).take(PAGE_SIZE as usize);
         let page = page.filter_map(listed).collect::<Result<_, InternalError>>()?;
         return Ok((ids.len(), page, None));
     }
     let filters = Filters { query: wanted.query.map(str::to_owned), ..Filters::default() };
-    let search = Search { filters, skip: wanted.skip, limit: Some(ON_A_PAGE), sort: None };
-    let policy = SearchPolicy { default_limit: ON_A_PAGE, max_limit: ON_A_PAGE };
+    let search = Search { filters, skip: wanted.skip, limit: Some(PAGE_SIZE), sort: None };
+    let policy = SearchPolicy { default_limit: PAGE_SIZE, max_limit: PAGE_SIZE };
     let reply = skills::search(&inventory, &search, policy, wanted.this_year)
-        .map_err(InternalError::on(WHAT))?;
+        .map_err(InternalError::on(CONTEXT))?;
     // A search has no other kind of reply.
     let ReplyData::Page(page) = reply.data else { return Ok((0, Vec::new(), None)) };
     let vehicles = page.vehicles.iter().map(|vehicle| vehicle.json().clone()).collect();
@@ -201,7 +205,7 @@ pub(super) fn car(raw: &RawJson, summary: &Summary, dealer_id: &str) -> Inventor
     let join = |parts: &[Option<String>], between: &str| {
         parts.iter().flatten().cloned().collect::<Vec<_>>().join(between)
     };
-    let amiss = text("vehicle_id").and_then(|id| summary.amiss.get(id));
+    let amiss = text("vehicle_id").and_then(|id| summary.warnings_by_vehicle.get(id));
     let page =
         |id| link("inventory/vehicle", [("dealer", Some(dealer_id)), ("vehicle_id", Some(id))]);
     InventoryCar {

@@ -21,7 +21,7 @@ use super::lead_query::NOBODY;
 use super::leads::{Choice, ShownStep, reasons, shown_step};
 use super::{
     Answer, Console, ConsoleReply, Local, PageFrame, ShownMoment, StaffPermission, Visitor,
-    counted, headed, inbox, known, lasting, leads, plain, stage_name, thousands,
+    counted, duration_text, headed, inbox, known, leads, plain, stage_name, thousands,
 };
 
 mod answers;
@@ -441,7 +441,7 @@ fn clock(history: &LeadHistory, progress: &StaffProgress) -> Vec<(&'static str, 
     let since = |at: Option<Timestamp>| match at.map(took) {
         None => "not yet".to_owned(),
         Some(took) if took.as_mins() == 0 => "within a minute".to_owned(),
-        Some(took) => format!("after {}", lasting(took)),
+        Some(took) => format!("after {}", duration_text(took)),
     };
     vec![
         ("Delivered", since(history.delivered_at)),

@@ -64,7 +64,7 @@ pub(super) const AGES: [LeadAge; 5] = [
 const FIELDS: [&str; 8] = ["view", "q", "agent", "rooftop", "vehicle", "owner", "older", "due"];
 
 /// Maximum length in characters of a text to filter by.
-const LONGEST: usize = 200;
+const MAX_FILTER_LENGTH: usize = 200;
 
 /// What a list of leads is asked for.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ impl LeadQuery {
         let mut this = Self::default();
         for name in FIELDS {
             let Some(value) = get(name) else { continue };
-            if value.chars().count() > LONGEST {
+            if value.chars().count() > MAX_FILTER_LENGTH {
                 return Err(PageError::Unusable("A filter can have at most 200 characters."));
             }
             this.fields.push((name, value.to_owned()));

@@ -20,10 +20,10 @@ use super::{
 };
 
 /// Number of leads on a page.
-const ON_A_PAGE: u32 = 50;
+const PAGE_SIZE: u32 = 50;
 
 /// Maximum length in characters of the part of a message that a list shows.
-const EXCERPT: usize = 140;
+const EXCERPT_LENGTH: usize = 140;
 
 #[derive(Debug, Template)]
 #[template(path = "console/leads.html")]
@@ -127,7 +127,7 @@ impl Console {
         let place = ListPlace::read(|name| asked.asked_for(name))?;
         let now = self.clock.now();
         let filter = query.filter(visitor.dealer_id(), now);
-        let found = LeadPageRows::read(&self.store, &filter, query.text(), place, ON_A_PAGE)?;
+        let found = LeadPageRows::read(&self.store, &filter, query.text(), place, PAGE_SIZE)?;
         let leads = found.leads.iter().map(|one| &one.lead).collect();
         let context = self.admin(&[]);
         record_list(&context, &visitor.actor(), ListLeads { leads }).map_err(refused)?;
@@ -286,10 +286,10 @@ pub(super) fn shown_step(step: &tradepost_dealer::staff::NextStep, here: &Local)
 /// Returns the beginning of a message, on one line.
 fn excerpt(message: &str) -> String {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= EXCERPT {
+    if line.chars().count() <= EXCERPT_LENGTH {
         return line;
     }
-    line.chars().take(EXCERPT).chain(['…']).collect()
+    line.chars().take(EXCERPT_LENGTH).chain(['…']).collect()
 }
 
 /// Returns the first photo of a listing that may be shown.
@@ -317,14 +317,17 @@ mod tests {
     fn an_excerpt_is_one_line_and_short() {
         assert_eq!(excerpt(" Is it \n there?  "), "Is it there?");
         let long = excerpt(&"word ".repeat(100));
-        assert_eq!((long.chars().count(), long.ends_with('…')), (EXCERPT + 1, true));
+        assert_eq!((long.chars().count(), long.ends_with('…')), (EXCERPT_LENGTH + 1, true));
     }
 
     #[test]
     fn a_summary_says_what_was_changed() {
-        let said = |changed, unchanged| summary_of(Some(changed), Some(unchanged));
-        assert_eq!(said("1", "0").unwrap(), "1 lead is changed.");
-        assert_eq!(said("1200", "1").unwrap(), "1,200 leads are changed. 1 lead stood so already.");
-        assert_eq!(said("<b>", "0"), None);
+        let counted_text = |changed, unchanged| summary_of(Some(changed), Some(unchanged));
+        assert_eq!(counted_text("1", "0").unwrap(), "1 lead is changed.");
+        assert_eq!(
+            counted_text("1200", "1").unwrap(),
+            "1,200 leads are changed. 1 lead stood so already."
+        );
+        assert_eq!(counted_text("<b>", "0"), None);
     }
 }

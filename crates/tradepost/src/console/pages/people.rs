@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Number of entries on a page.
-const ON_A_PAGE: u32 = 100;
+const PAGE_SIZE: u32 = 100;
 
 #[derive(Debug, Template)]
 #[template(path = "console/people.html")]
@@ -143,7 +143,7 @@ impl Console {
             Err(fault) => return Err(fault.into()),
         }
         let before = visitor.asked.asked_for("before").and_then(|text| text.parse().ok());
-        let input = PageRecord { chain: chain.clone(), before, limit: ON_A_PAGE };
+        let input = PageRecord { chain: chain.clone(), before, limit: PAGE_SIZE };
         let entries = page_record(&self.admin(&[]), &visitor.actor(), input);
         let entries = entries.map_err(|error| {
             PageError::from_admin(error, |refusal| match refusal {

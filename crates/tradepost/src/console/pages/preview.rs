@@ -18,13 +18,13 @@ use super::{Answer, Console, ConsoleReply, PageError, PageFrame, Visitor, counte
 use crate::aap::seller::DealerAgent;
 
 /// Context of an internal error.
-const WHAT: &str = "previewing an answer";
+const CONTEXT: &str = "previewing an answer";
 
 /// Maximum length of a question in characters (AAP 1.1, inventory-search-request schema).
-const LONGEST_QUESTION: usize = 200;
+const MAX_QUESTION_LENGTH: usize = 200;
 
 /// Maximum number of vehicles that are shown as cards.
-const SHOWN: usize = 6;
+const MAX_SHOWN: usize = 6;
 
 #[derive(Debug, Template)]
 #[template(path = "console/preview.html")]
@@ -57,7 +57,7 @@ impl Console {
     pub(in crate::console) fn preview_search(&self, visitor: &Visitor<'_>) -> Answer {
         let seller = &*self.dealer(visitor, visitor.asked.asked_for("dealer"))?;
         let question = visitor.asked.asked_for("question").unwrap_or_default();
-        let question: String = question.chars().take(LONGEST_QUESTION).collect();
+        let question: String = question.chars().take(MAX_QUESTION_LENGTH).collect();
         let terms = &seller.dealer.terms;
         let answer = if question.is_empty() {
             None
@@ -67,7 +67,7 @@ impl Console {
             let this_year = CurrentYear::at(self.clock.now());
             let inventory = seller.inventory.load()?;
             let reply = skills::search(&inventory, &search, terms.search, this_year);
-            let reply = reply.map_err(InternalError::on(WHAT))?;
+            let reply = reply.map_err(InternalError::on(CONTEXT))?;
             Some(self.previewed(seller, reply)?)
         };
         self.preview(visitor, seller, Skill::InventorySearch, question, answer)
@@ -156,7 +156,7 @@ fn vehicles(data: &ReplyData) -> (usize, Vec<&RawJson>) {
 }
 
 fn cars(vehicles: &[&RawJson], summary: &Summary, dealer_id: &str) -> Vec<InventoryCar> {
-    vehicles.iter().take(SHOWN).map(|raw| car(raw, summary, dealer_id)).collect()
+    vehicles.iter().take(MAX_SHOWN).map(|raw| car(raw, summary, dealer_id)).collect()
 }
 
 /// Returns the part of a message with a reply, as an agent receives it.
@@ -166,9 +166,9 @@ fn part(mut reply: AapReply) -> Result<String, InternalError> {
         metadata.map(|reading| Map::from([(QUERY_READING.to_owned(), Value::Object(reading))]));
     let media_type = reply.skill.response_media_type();
     let text = to_string(&DataPart { media_type, metadata, data: reply });
-    let text = text.map_err(InternalError::on(WHAT))?;
+    let text = text.map_err(InternalError::on(CONTEXT))?;
     let value: Value =
-        tradepost_document::json::from_str(&text).map_err(InternalError::on(WHAT))?;
+        tradepost_document::json::from_str(&text).map_err(InternalError::on(CONTEXT))?;
     Ok(outline(&value))
 }
 
@@ -183,8 +183,8 @@ fn shown_reading(reading: &Map) -> Vec<(String, String)> {
         })
         .collect();
     if let Some(sort) = reading.get("sort") {
-        let said = |name: &str| sort.get(name).and_then(Value::as_str).unwrap_or_default();
-        shown.push(("order".to_owned(), format!("{} {}", plain(said("field")), said("order"))));
+        let member = |name: &str| sort.get(name).and_then(Value::as_str).unwrap_or_default();
+        shown.push(("order".to_owned(), format!("{} {}", plain(member("field")), member("order"))));
     }
     shown
 }

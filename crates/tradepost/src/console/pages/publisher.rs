@@ -28,10 +28,10 @@ mod remote;
 mod set_up;
 
 /// Number of rows on a page.
-const ON_A_PAGE: usize = 50;
+const PAGE_SIZE: usize = 50;
 
 /// Form of a day.
-const DAY: &str = "%b %-d, %Y";
+const DAY_FORMAT: &str = "%b %-d, %Y";
 
 /// Maximum number that is counted for the navigation.
 const MAX_COUNTED: usize = 99;
@@ -119,9 +119,9 @@ fn flight(fields: Fields<'_>) -> String {
     let end = fields.at("end_time");
     let year = |at: Option<Timestamp>| at.map(|at| at.strftime("%Y").to_string());
     // The year is written once where both are in it.
-    let begins = if year(start) == year(end) { "%b %-d" } else { DAY };
+    let begins = if year(start) == year(end) { "%b %-d" } else { DAY_FORMAT };
     let day = |at: Option<Timestamp>, form: &str| at.map(|at| at.strftime(form).to_string());
-    match (day(start, if end.is_some() { begins } else { DAY }), day(end, DAY)) {
+    match (day(start, if end.is_some() { begins } else { DAY_FORMAT }), day(end, DAY_FORMAT)) {
         (Some(start), Some(end)) => format!("{start} – {end}"),
         (Some(day), None) | (None, Some(day)) => day,
         (None, None) => String::new(),
@@ -212,7 +212,7 @@ impl Console {
         let after = after.map_err(|_| PageError::NotFound)?;
         let account = account.map(str::to_owned);
         let filter = Filter { state, account, ..Filter::default() };
-        let page = Page { after, limit: ON_A_PAGE };
+        let page = Page { after, limit: PAGE_SIZE };
         let publisher = agent.publisher();
         let now = self.clock.now();
         let store = agent.publisher_store();

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Number of refusals in the list.
-const LISTED: u32 = 20;
+const MAX_LISTED: u32 = 20;
 
 /// Number of codes with a colour of their own in the chart.
 const COLOURS: usize = 4;
@@ -82,7 +82,7 @@ impl Console {
         let wanted = visitor.asked.asked_for("error_id").unwrap_or_default().to_owned();
         let found = self.refused(visitor, &wanted)?.map(|refusal| shown(refusal, &here));
         let total: u64 = codes.iter().map(|(_, count)| count).sum();
-        let latest = self.store.refusals(dealer, only, LISTED)?;
+        let latest = self.store.refusals(dealer, only, MAX_LISTED)?;
         let page = RefusalsPage {
             frame: self.frame(visitor, "Refusals")?,
             wanted,

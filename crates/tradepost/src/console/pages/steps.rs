@@ -84,7 +84,7 @@ impl Console {
             dealer: Arc::clone(&seller.dealer),
             base_url: seller.base_url.clone(),
             actor: visitor.actor(),
-            patience: DELIVERED_WITHIN,
+            timeout: DELIVERED_WITHIN,
         };
         let contact = TestContact { email, token: None };
         tokio::spawn(place.run(async move { tester.test(step, &contact).await }));

@@ -12,7 +12,7 @@ use tradepost_store::week::{
 
 use super::chart::{WeekChart, WeekDay};
 use super::{
-    Answer, Console, ConsoleReply, PageError, PageFrame, Visitor, lasting, link, thousands,
+    Answer, Console, ConsoleReply, PageError, PageFrame, Visitor, duration_text, link, thousands,
 };
 use crate::aap::seller::DealerAgent;
 use crate::recorder;
@@ -305,7 +305,7 @@ fn answers(figures: &WeekFigures, days: &[Date; DAYS]) -> WeekSection {
         counts => {
             let median = counts.first().copied().unwrap_or_default();
             let all = counts.iter().fold(0, |sum: u32, count| sum.saturating_add(*count));
-            let shown = |minutes: u32| lasting(SignedDuration::from_mins(i64::from(minutes)));
+            let shown = |minutes: u32| duration_text(SignedDuration::from_mins(i64::from(minutes)));
             format!("half within {}, 9 of 10 within {}", shown(median), shown(all))
         }
     };
@@ -416,7 +416,7 @@ fn rows(all: &[NamedCounts]) -> Vec<WeekRow> {
 }
 
 fn waited(time: Option<SignedDuration>) -> String {
-    time.map_or_else(|| "–".to_owned(), lasting)
+    time.map_or_else(|| "–".to_owned(), duration_text)
 }
 
 fn searches(week: &EmptySearchWeek) -> Vec<SearchText> {

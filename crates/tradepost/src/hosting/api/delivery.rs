@@ -34,7 +34,7 @@ pub(super) async fn handle(State(api): State<Arc<Api>>, request: Request) -> Res
     match api.take_delivery(&parts, body).await {
         Ok(answer) => answer.into_response(),
         Err(DeliveryError::Api(ApiError::Denied(denied))) => api.deny(&denied),
-        Err(DeliveryError::Api(ApiError::Trouble(trouble))) => refuse(&trouble),
+        Err(DeliveryError::Api(ApiError::Hosting(error))) => refuse(&error),
         Err(DeliveryError::Rows(refused)) => refused.into_response(),
     }
 }
@@ -126,7 +126,7 @@ impl Api {
         };
         let stored = piece("storing delivery", work).await.unwrap_or_else(|| {
             let fault = InternalError::new("storing delivery", "it ended early");
-            Err(ApiError::Trouble(HostingError::Broken(fault)).into())
+            Err(ApiError::Hosting(HostingError::Broken(fault)).into())
         });
         drop(received);
         Ok(ApiAnswer::ok(stored?))
@@ -153,7 +153,7 @@ impl Api {
                 return Err(DeliveryError::lacking_scope());
             }
             Err(AdminError::Broken(fault)) => {
-                return Err(ApiError::Trouble(HostingError::Broken(fault)).into());
+                return Err(ApiError::Hosting(HostingError::Broken(fault)).into());
             }
         };
         // Buyers are told of corrections at once.

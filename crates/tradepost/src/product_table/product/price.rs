@@ -11,7 +11,7 @@ use crate::text_table::TextRow;
 use crate::text_table::cells::{self, CellAmount, CellMistake, quoted};
 
 /// Hint for a pricing model that a table cannot say.
-const MODELS: &str = "write cpm, vcpm, cpc, cpcv or flat_rate; other models need more than one number, and are written \
+const PRICING_MODEL_HINT: &str = "write cpm, vcpm, cpc, cpcv or flat_rate; other models need more than one number, and are written \
                       into the catalogue by hand";
 
 impl<'s> TableReader<'s, '_> {
@@ -80,7 +80,10 @@ impl<'s> TableReader<'s, '_> {
         if self.text(row, ProductField::Model).is_some() {
             return self.parsed(row, ProductField::Model, |text| {
                 words::pricing_model(text).ok_or_else(|| {
-                    CellMistake::new(format!("{} is no pricing model", quoted(text)), MODELS)
+                    CellMistake::new(
+                        format!("{} is no pricing model", quoted(text)),
+                        PRICING_MODEL_HINT,
+                    )
                 })
             });
         }
@@ -90,7 +93,11 @@ impl<'s> TableReader<'s, '_> {
         if of_heading.is_none() {
             let message = "the row does not say what the price is for";
             match self.has_column(ProductField::Model) {
-                true => self.problem(row, ProductField::Model, CellMistake::new(message, MODELS)),
+                true => self.problem(
+                    row,
+                    ProductField::Model,
+                    CellMistake::new(message, PRICING_MODEL_HINT),
+                ),
                 false => self.problem_of_row(
                     row,
                     message,

@@ -33,7 +33,7 @@ const BUYS: u64 = 100;
 const LOOKS: usize = 400;
 
 /// A publisher, its ad server, and the clock of the process that carries buys from one to the other.
-pub(super) struct House {
+pub(super) struct AdServerFixture {
     pub(super) publisher: Publisher,
     pub(super) ad_server: ScriptedAdServer,
     pub(super) clock: Clock,
@@ -41,7 +41,7 @@ pub(super) struct House {
     pub(super) runtime: tokio::runtime::Runtime,
 }
 
-impl House {
+impl AdServerFixture {
     pub(super) fn new(publisher: Publisher) -> Self {
         let (clock, hand) = Clock::manual(at(NOW));
         let runtime = tokio::runtime::Builder::new_multi_thread();
@@ -103,7 +103,7 @@ impl House {
 
     /// A process that carries buys, with a store of its own.
     pub(super) fn worker_on(&self, publisher_store: &SqlPublisherStore) -> RemoteOrders {
-        let ground = RemoteOrderDeps {
+        let deps = RemoteOrderDeps {
             publisher_store: Arc::new(publisher_store.clone()),
             notify: publisher_store.notify_orders(),
             clock: self.clock.clone(),
@@ -113,7 +113,7 @@ impl House {
         };
         let terms = OrderTerms { test_accounts: true, ..OrderTerms::default() };
         let ad_server = Arc::new(self.ad_server.clone());
-        let mut worker = RemoteOrders::new("gazette", ad_server, terms, ground);
+        let mut worker = RemoteOrders::new("gazette", ad_server, terms, deps);
         worker.pauses = Backoff::constant(Duration::from_secs(2));
         worker
     }
@@ -240,13 +240,13 @@ fn creative() -> Value {
 
 /// Draws faults, at most two of which are lies: more of them in a row are a problem for people.
 fn faults(random: &mut fastrand::Rng, count: usize) -> Vec<Fault> {
-    let mut lies = 2;
+    let mut false_results = 2;
     let draw = |_| {
         if random.f32() < 0.4 {
             return Fault::None;
         }
-        if lies > 0 && random.f32() < 0.15 {
-            lies -= 1;
+        if false_results > 0 && random.f32() < 0.15 {
+            false_results -= 1;
             return Fault::Nothing;
         }
         Fault::PASSING[random.usize(..Fault::PASSING.len())]
@@ -255,30 +255,34 @@ fn faults(random: &mut fastrand::Rng, count: usize) -> Vec<Fault> {
 }
 
 /// Kills processes at every step of many buys, with an ad server that fails at random.
-fn is_carried_once(house: &House) {
+fn is_carried_once(fixture: &AdServerFixture) {
     let mut random = fastrand::Rng::with_seed(32);
     for number in 0..BUYS {
-        let (id, packages) = house.buy(number);
-        house.ad_server.fail(faults(&mut random, 20));
+        let (id, packages) = fixture.buy(number);
+        fixture.ad_server.fail(faults(&mut random, 20));
         if random.bool() {
             // Before anything was made, or after.
-            house.settle(&id);
+            fixture.settle(&id);
         }
-        house.assign(number, &packages);
-        let order = house.settle(&id);
+        fixture.assign(number, &packages);
+        let order = fixture.settle(&id);
         assert_eq!(order.phase, RemotePhase::Settled, "{order:#?}");
-        house.ad_server.fail([]);
-        house.has_once(&id, &packages, 1);
+        fixture.ad_server.fail([]);
+        fixture.has_once(&id, &packages, 1);
     }
-    let made = house.ad_server.with(|made| (made.orders.len(), made.line_items.len()));
+    let made = fixture.ad_server.with(|made| (made.orders.len(), made.line_items.len()));
     assert_eq!(made, (100, 200));
-    assert_eq!(house.ad_server.with(|made| made.creatives.len()), 1, "all buys show one creative");
-    assert_eq!(house.events().len(), 0, "nobody has to do anything");
+    assert_eq!(
+        fixture.ad_server.with(|made| made.creatives.len()),
+        1,
+        "all buys show one creative"
+    );
+    assert_eq!(fixture.events().len(), 0, "nobody has to do anything");
 }
 
 #[test]
 fn a_buy_is_carried_once_by_dying_processes_on_sqlite() {
-    is_carried_once(&House::on_sqlite());
+    is_carried_once(&AdServerFixture::on_sqlite());
 }
 
 #[test]
@@ -286,13 +290,13 @@ fn a_buy_is_carried_once_by_dying_processes_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
     let mut catalogue = tradepost_demo::publisher::catalogue();
     carried(&mut catalogue);
-    is_carried_once(&House::new(publisher::start_selling(scratch.store(), catalogue)));
+    is_carried_once(&AdServerFixture::new(publisher::start_selling(scratch.store(), catalogue)));
 }
 
 /// Dies before and after each single call, once, and nothing else goes wrong.
 #[test]
 fn a_process_may_die_at_each_step() {
-    let house = House::on_sqlite();
+    let fixture = AdServerFixture::on_sqlite();
     let mut number = 0;
     for fault in [
         Fault::CrashBefore,
@@ -303,27 +307,27 @@ fn a_process_may_die_at_each_step() {
     ] {
         for step in 0..7 {
             number += 1;
-            let (id, packages) = house.buy(number);
-            house.assign(number, &packages);
+            let (id, packages) = fixture.buy(number);
+            fixture.assign(number, &packages);
             let faults = std::iter::repeat_n(Fault::None, step).chain([fault]);
-            house.ad_server.fail(faults);
-            let order = house.settle(&id);
+            fixture.ad_server.fail(faults);
+            let order = fixture.settle(&id);
             assert_eq!(order.phase, RemotePhase::Settled, "{fault:?} at {step}: {order:#?}");
-            house.ad_server.fail([]);
-            house.has_once(&id, &packages, 1);
+            fixture.ad_server.fail([]);
+            fixture.has_once(&id, &packages, 1);
         }
     }
 }
 
 #[test]
 fn a_budget_changed_while_the_line_item_is_made_wins() {
-    let house = House::on_sqlite();
-    let (id, packages) = house.buy(1);
+    let fixture = AdServerFixture::on_sqlite();
+    let (id, packages) = fixture.buy(1);
     // The order is made; the process dies while it makes the first line item.
-    house.ad_server.fail([Fault::None, Fault::CrashAfter]);
-    house.turn(&id);
-    assert_eq!(house.ad_server.with(|made| made.line_items.len()), 1);
-    let changed = house.call(
+    fixture.ad_server.fail([Fault::None, Fault::CrashAfter]);
+    fixture.turn(&id);
+    assert_eq!(fixture.ad_server.with(|made| made.line_items.len()), 1);
+    let changed = fixture.call(
         "update_media_buy",
         json!({
             "account": account(), "media_buy_id": id, "idempotency_key": "a-larger-budget-1",
@@ -331,10 +335,10 @@ fn a_budget_changed_while_the_line_item_is_made_wins() {
         }),
     );
     assert_eq!(changed["status"], "completed", "{changed}");
-    let order = house.settle(&id);
+    let order = fixture.settle(&id);
     assert_eq!(order.phase, RemotePhase::Settled);
-    house.has_once(&id, &packages, 0);
-    house.ad_server.with(|made| {
+    fixture.has_once(&id, &packages, 0);
+    fixture.ad_server.with(|made| {
         let item = made.line_items_of(&packages[0])[0];
         assert_eq!(item.spec.budget, MoneyAmount::whole(15_000));
         assert_eq!(item.spec.goal.unwrap().amount, 1_250_000);
@@ -344,52 +348,53 @@ fn a_budget_changed_while_the_line_item_is_made_wins() {
 
 #[test]
 fn a_forbidden_approval_waits_for_people_and_is_not_repeated() {
-    let house = House::on_sqlite();
-    house.ad_server.refuse("approve_order", Some(RefusalReason::Permission));
-    let (id, packages) = house.buy(1);
-    let order = house.settle(&id);
+    let fixture = AdServerFixture::on_sqlite();
+    fixture.ad_server.refuse("approve_order", Some(RefusalReason::Permission));
+    let (id, packages) = fixture.buy(1);
+    let order = fixture.settle(&id);
     assert_eq!(order.phase, RemotePhase::Stopped);
     assert_eq!(order.problem.as_ref().unwrap().kind, ProblemKind::Permission);
     let asked = || {
         let is_approval = |call: &&String| call.starts_with("approve_order");
-        house.ad_server.with(|made| made.calls.iter().filter(is_approval).count())
+        fixture.ad_server.with(|made| made.calls.iter().filter(is_approval).count())
     };
     for _ in 0..5 {
-        house.hand.advance(SignedDuration::from_hours(1));
-        house.turn(&id);
+        fixture.hand.advance(SignedDuration::from_hours(1));
+        fixture.turn(&id);
     }
     assert_eq!(asked(), 1);
-    let events = house.events();
+    let events = fixture.events();
     let [event] = &events[..] else { panic!("{events:#?}") };
     assert_eq!(event.id, id);
     assert_eq!(event.problem.as_deref(), Some("approve_order: Permission says the ad server"));
     assert!(event.remedy.as_deref().unwrap().starts_with("give the credential the right"));
     // A person has given it the right.
-    house.ad_server.refuse("approve_order", None);
-    house.retry(&id);
-    assert_eq!(house.settle(&id).phase, RemotePhase::Settled);
-    house.has_once(&id, &packages, 0);
+    fixture.ad_server.refuse("approve_order", None);
+    fixture.retry(&id);
+    assert_eq!(fixture.settle(&id).phase, RemotePhase::Settled);
+    fixture.has_once(&id, &packages, 0);
 }
 
 #[test]
 fn an_order_refused_in_part_is_undone_and_made_anew() {
-    let house = House::on_sqlite();
-    let (id, packages) = house.buy(1);
-    house.turn_until_line_items(&id, 1);
-    house.ad_server.refuse("create_line_item", Some(RefusalReason::NoInventory));
-    let order = house.settle(&id);
+    let fixture = AdServerFixture::on_sqlite();
+    let (id, packages) = fixture.buy(1);
+    fixture.turn_until_line_items(&id, 1);
+    fixture.ad_server.refuse("create_line_item", Some(RefusalReason::NoInventory));
+    let order = fixture.settle(&id);
     assert_eq!(order.phase, RemotePhase::Stopped);
     assert_eq!(order.problem.as_ref().unwrap().kind, ProblemKind::Refused);
-    let state = house.ad_server.with(|made| made.orders_named(&id)[0].1.state);
+    let state = fixture.ad_server.with(|made| made.orders_named(&id)[0].1.state);
     assert_eq!(state, RemoteState::Canceled, "no draft stays behind");
-    assert_eq!(house.events().len(), 1);
+    assert_eq!(fixture.events().len(), 1);
     // The buy stands: it was confirmed.
-    let shown = house.call("get_media_buys", json!({"account": account(), "media_buy_ids": [id]}));
+    let shown =
+        fixture.call("get_media_buys", json!({"account": account(), "media_buy_ids": [id]}));
     assert_eq!(shown["media_buys"][0]["status"], "pending_creatives", "{shown}");
-    house.ad_server.refuse("create_line_item", None);
-    house.retry(&id);
-    assert_eq!(house.settle(&id).phase, RemotePhase::Settled);
-    house.ad_server.with(|made| {
+    fixture.ad_server.refuse("create_line_item", None);
+    fixture.retry(&id);
+    assert_eq!(fixture.settle(&id).phase, RemotePhase::Settled);
+    fixture.ad_server.with(|made| {
         let again = made.orders_named(&format!("{id}.2"));
         let [(order, made_again)] = again[..] else { panic!("{again:#?}") };
         assert_eq!(made_again.state, RemoteState::Ready);
@@ -401,65 +406,65 @@ fn an_order_refused_in_part_is_undone_and_made_anew() {
 #[test]
 fn an_order_that_stays_a_draft_ends_with_its_flight() {
     for fault in [Fault::None, Fault::CrashBefore, Fault::CrashAfter, Fault::LostAnswer] {
-        let house = House::on_sqlite();
-        house.ad_server.refuse("approve_order", Some(RefusalReason::Permission));
-        let (id, _) = house.buy(1);
-        house.settle(&id);
-        house.hand.advance(SignedDuration::from_hours(24 * 365 * 8));
-        house.ad_server.fail([fault]);
-        house.turn(&id);
-        house.settle(&id);
-        let state = house.ad_server.with(|made| made.orders_named(&id)[0].1.state);
+        let fixture = AdServerFixture::on_sqlite();
+        fixture.ad_server.refuse("approve_order", Some(RefusalReason::Permission));
+        let (id, _) = fixture.buy(1);
+        fixture.settle(&id);
+        fixture.hand.advance(SignedDuration::from_hours(24 * 365 * 8));
+        fixture.ad_server.fail([fault]);
+        fixture.turn(&id);
+        fixture.settle(&id);
+        let state = fixture.ad_server.with(|made| made.orders_named(&id)[0].1.state);
         assert_eq!(state, RemoteState::Canceled, "{fault:?}");
     }
 }
 
 #[test]
 fn an_order_approved_by_a_person_there_is_followed() {
-    let house = House::on_sqlite();
-    house.ad_server.approve_to(RemoteState::PendingApproval);
-    let (id, packages) = house.buy(1);
-    house.turn(&id);
-    let order = house.order(&id);
+    let fixture = AdServerFixture::on_sqlite();
+    fixture.ad_server.approve_to(RemoteState::PendingApproval);
+    let (id, packages) = fixture.buy(1);
+    fixture.turn(&id);
+    let order = fixture.order(&id);
     assert_eq!(order.phase, RemotePhase::Waits);
-    house.ad_server.with(|made| {
+    fixture.ad_server.with(|made| {
         for order in made.orders.values_mut() {
             order.state = RemoteState::Ready;
         }
     });
-    assert_eq!(house.settle(&id).phase, RemotePhase::Settled);
-    house.has_once(&id, &packages, 0);
+    assert_eq!(fixture.settle(&id).phase, RemotePhase::Settled);
+    fixture.has_once(&id, &packages, 0);
     // Another one is declined there.
-    let (id, _) = house.buy(2);
-    house.turn(&id);
-    house.ad_server.with(|made| {
+    let (id, _) = fixture.buy(2);
+    fixture.turn(&id);
+    fixture.ad_server.with(|made| {
         for order in made.orders.values_mut() {
             order.state = RemoteState::Rejected;
         }
     });
-    let order = house.settle(&id);
+    let order = fixture.settle(&id);
     assert_eq!(order.phase, RemotePhase::Stopped);
     assert_eq!(order.problem.unwrap().kind, ProblemKind::Declined);
 }
 
 #[test]
 fn changes_of_a_buyer_reach_the_ad_server() {
-    let house = House::on_sqlite();
-    let (id, packages) = house.buy(1);
-    house.assign(1, &packages);
-    house.settle(&id);
+    let fixture = AdServerFixture::on_sqlite();
+    let (id, packages) = fixture.buy(1);
+    fixture.assign(1, &packages);
+    fixture.settle(&id);
     let update = |key: &str, change: Value| {
         let mut arguments = json!({
             "account": account(), "media_buy_id": id, "idempotency_key": format!("change-it-{key}-1"),
         });
         let members = arguments.as_object_mut().unwrap();
         members.extend(change.as_object().unwrap().clone());
-        let changed = house.call("update_media_buy", arguments);
+        let changed = fixture.call("update_media_buy", arguments);
         assert_eq!(changed["status"], "completed", "{changed}");
-        house.settle(&id);
+        fixture.settle(&id);
     };
     let states = || {
-        house.ad_server.with(|made| {
+        fixture.ad_server.with(|made| {
             let item = |package: &String| made.line_items_of(package)[0].state;
             packages.iter().map(item).collect::<Vec<_>>()
         })
@@ -471,65 +476,65 @@ fn changes_of_a_buyer_reach_the_ad_server() {
     update("package", json!({"packages": [{"package_id": packages[0], "paused": true}]}));
     assert_eq!(states(), [RemoteState::Paused, RemoteState::Delivering]);
     update("dates", json!({"end_time": "2031-09-01T00:00:00Z"}));
-    house.ad_server.with(|made| {
+    fixture.ad_server.with(|made| {
         let item = made.line_items_of(&packages[1])[0];
         assert_eq!(item.spec.end_time.to_string(), "2031-09-01T00:00:00Z");
     });
     update("cancel", json!({"canceled": true}));
-    let state = house.ad_server.with(|made| made.orders_named(&id)[0].1.state);
+    let state = fixture.ad_server.with(|made| made.orders_named(&id)[0].1.state);
     assert_eq!(state, RemoteState::Canceled);
-    assert_eq!(house.order(&id).phase, RemotePhase::Settled);
+    assert_eq!(fixture.order(&id).phase, RemotePhase::Settled);
 }
 
 #[test]
 fn a_refused_creative_holds_up_nothing_else() {
-    let house = House::on_sqlite();
-    house.ad_server.refuse("create_creative", Some(RefusalReason::Invalid));
-    let (id, packages) = house.buy(1);
-    house.assign(1, &packages);
-    let order = house.settle(&id);
+    let fixture = AdServerFixture::on_sqlite();
+    fixture.ad_server.refuse("create_creative", Some(RefusalReason::Invalid));
+    let (id, packages) = fixture.buy(1);
+    fixture.assign(1, &packages);
+    let order = fixture.settle(&id);
     assert_eq!(order.phase, RemotePhase::Settled);
     assert_eq!(order.problem.as_ref().unwrap().step, "create_creative");
-    house.has_once(&id, &packages, 0);
-    assert_eq!(house.events().len(), 1);
-    house.ad_server.refuse("create_creative", None);
-    house.retry(&id);
-    house.settle(&id);
-    house.has_once(&id, &packages, 1);
+    fixture.has_once(&id, &packages, 0);
+    assert_eq!(fixture.events().len(), 1);
+    fixture.ad_server.refuse("create_creative", None);
+    fixture.retry(&id);
+    fixture.settle(&id);
+    fixture.has_once(&id, &packages, 1);
 }
 
 #[test]
 fn an_ad_server_that_loses_everything_is_for_people() {
-    let house = House::on_sqlite();
-    let (id, _) = house.buy(1);
-    house.ad_server.fail([Fault::Nothing; 60]);
-    let order = house.settle(&id);
+    let fixture = AdServerFixture::on_sqlite();
+    let (id, _) = fixture.buy(1);
+    fixture.ad_server.fail([Fault::Nothing; 60]);
+    let order = fixture.settle(&id);
     assert_eq!(order.phase, RemotePhase::Stopped, "{order:#?}");
     assert_eq!(order.problem.unwrap().kind, ProblemKind::Vanished);
-    assert_eq!(house.events().len(), 1);
+    assert_eq!(fixture.events().len(), 1);
 }
 
 #[test]
 fn delivery_is_asked_for_when_the_flight_begins_and_then_as_the_settings_say() {
-    let house = House::on_sqlite();
-    let (id, _) = house.buy(1);
-    let order = house.settle(&id);
+    let fixture = AdServerFixture::on_sqlite();
+    let (id, _) = fixture.buy(1);
+    let order = fixture.settle(&id);
     let begins = order.order.unwrap().sent.start_time;
     assert_eq!(order.report_due_at, Some(begins));
-    house.hand.advance(begins.duration_since(house.clock.now()));
-    let mut worker = house.worker();
+    fixture.hand.advance(begins.duration_since(fixture.clock.now()));
+    let mut worker = fixture.worker();
     worker.report_every = SignedDuration::from_mins(7);
-    house.runtime.block_on(worker.carry(&id)).unwrap();
-    let order = house.order(&id);
+    fixture.runtime.block_on(worker.carry(&id)).unwrap();
+    let order = fixture.order(&id);
     let asked_at = order.reported_at.expect("a report");
     assert_eq!(order.report_due_at, Some(asked_at + SignedDuration::from_mins(7)));
 }
 
 #[test]
 fn delivery_is_stored_by_day_and_never_counted_twice() {
-    let house = House::on_sqlite();
-    let (id, packages) = house.buy(1);
-    let order = house.settle(&id);
+    let fixture = AdServerFixture::on_sqlite();
+    let (id, packages) = fixture.buy(1);
+    let order = fixture.settle(&id);
     let row = |package: &String, day: &str, impressions: u64, spend: u32| RemoteDelivery {
         line_item: order.line_items[package].id.clone(),
         day: day.parse().unwrap(),
@@ -539,12 +544,12 @@ fn delivery_is_stored_by_day_and_never_counted_twice() {
         spend: MoneyAmount::whole(spend),
         is_final: false,
     };
-    let stranger = RemoteDelivery {
+    let unknown_line_item = RemoteDelivery {
         line_item: RemoteId("l-of-somebody".to_owned()),
         ..row(&packages[0], "2031-07-01", 9, 9)
     };
-    let total = |house: &House| {
-        let shown = house
+    let total = |fixture: &AdServerFixture| {
+        let shown = fixture
             .call("get_media_buy_delivery", json!({"account": account(), "media_buy_ids": [id]}));
         let row = &shown["media_buy_deliveries"][0];
         let spends = row["by_package"].as_array().unwrap().iter();
@@ -552,24 +557,24 @@ fn delivery_is_stored_by_day_and_never_counted_twice() {
         json!([row["totals"]["impressions"], row["totals"]["spend"], spends])
     };
     let report = |rows: Vec<RemoteDelivery>| {
-        house.ad_server.with(|made| made.delivery = rows);
-        let due = house.order(&id).report_due_at.expect("a time of the next report");
-        house.hand.advance(due.duration_since(house.clock.now()).max(SignedDuration::ZERO));
-        house.turn(&id);
+        fixture.ad_server.with(|made| made.delivery = rows);
+        let due = fixture.order(&id).report_due_at.expect("a time of the next report");
+        fixture.hand.advance(due.duration_since(fixture.clock.now()).max(SignedDuration::ZERO));
+        fixture.turn(&id);
     };
-    house.hand.advance(at("2031-07-02T12:00:00Z").duration_since(house.clock.now()));
+    fixture.hand.advance(at("2031-07-02T12:00:00Z").duration_since(fixture.clock.now()));
     report(vec![
         row(&packages[0], "2031-07-01", 1_000, 12),
         row(&packages[1], "2031-07-01", 500, 6),
-        stranger,
+        unknown_line_item,
     ]);
-    assert_eq!(total(&house), json!([1_500, 18, [12, 6]]));
+    assert_eq!(total(&fixture), json!([1_500, 18, [12, 6]]));
     // The same day again with more, and another one with less than before.
     report(vec![
         row(&packages[0], "2031-07-01", 1_200, 14),
         row(&packages[1], "2031-07-01", 400, 5),
     ]);
-    assert_eq!(total(&house), json!([1_600, 19, [14, 5]]));
+    assert_eq!(total(&fixture), json!([1_600, 19, [14, 5]]));
     report(vec![row(&packages[0], "2031-07-02", 100, 1)]);
-    assert_eq!(total(&house), json!([1_700, 20, [15, 5]]));
+    assert_eq!(total(&fixture), json!([1_700, 20, [15, 5]]));
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::ad_server::ExternalId;
 
-use super::people::Gazette;
+use super::people::PublisherFixture;
 use super::staff::catalogue;
 use crate::process::pause;
 use crate::support::webhook::{Webhook, answer};
@@ -29,13 +29,13 @@ fn offer() -> Value {
 }
 
 /// A publisher with a receiver of deals, which answers with a status.
-struct Desk {
-    gazette: Gazette,
+struct DealFixture {
+    publisher: PublisherFixture,
     receiver: Webhook,
     status: Arc<Mutex<&'static str>>,
 }
 
-impl Desk {
+impl DealFixture {
     fn start(status: &'static str) -> Self {
         let status = Arc::new(Mutex::new(status));
         let now = Arc::clone(&status);
@@ -45,12 +45,12 @@ impl Desk {
              network = \"ssp.example\", timeout = \"2s\" }}",
             receiver.address
         );
-        let gazette = Gazette::start_selling(&offer(), &ad_server, "", "");
+        let publisher = PublisherFixture::start_selling(&offer(), &ad_server, "", "");
         for (name, role) in [("vera", "viewer"), ("sam", "seller")] {
             let whose = ["--role", role, "--publisher", "gazette"];
-            gazette.run(&[&["console", "user", "add", name], &whose[..]].concat());
+            publisher.run(&[&["console", "user", "add", name], &whose[..]].concat());
         }
-        Self { gazette, receiver, status }
+        Self { publisher, receiver, status }
     }
 
     fn answer(&self, status: &'static str) {
@@ -59,9 +59,9 @@ impl Desk {
 
     /// Buys a package, and returns the media buy, its package and its deal id.
     fn buy(&self) -> [String; 3] {
-        let account = self.gazette.open_account();
-        self.gazette.approve_account(&account);
-        let made = self.gazette.call(
+        let account = self.publisher.open_account();
+        self.publisher.approve_account(&account);
+        let made = self.publisher.call(
             "create_media_buy",
             &json!({
                 "idempotency_key": "buy-one-deal-of-this-1",
@@ -80,11 +80,11 @@ impl Desk {
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
-        self.gazette.json(&[&["publisher", "ad-server"], arguments].concat())
+        self.publisher.json(&[&["publisher", "ad-server"], arguments].concat())
     }
 
     fn output(&self, arguments: &[&str]) -> Output {
-        self.gazette.output(&[&["publisher", "ad-server"], arguments].concat())
+        self.publisher.output(&[&["publisher", "ad-server"], arguments].concat())
     }
 
     /// What a command says that is refused, in one line.
@@ -124,25 +124,25 @@ fn text(output: &Output) -> String {
 
 #[test]
 fn people_see_mend_and_retry_a_deal() {
-    let mut desk = Desk::start("401 Unauthorized");
-    assert_eq!(desk.json(&["status"]), json!([]));
-    assert_eq!(nothing(&desk.output(&["status"])), "no media buys at an ad server\n");
-    let [buy, package, deal] = desk.buy();
+    let mut fixture = DealFixture::start("401 Unauthorized");
+    assert_eq!(fixture.json(&["status"]), json!([]));
+    assert_eq!(nothing(&fixture.output(&["status"])), "no media buys at an ad server\n");
+    let [buy, package, deal] = fixture.buy();
     assert_eq!(deal, ExternalId::for_deal(&buy, &package).0);
 
     // The receiver does not accept the credential: the order stops, and says what to do.
-    let row = desk.row("stopped");
+    let row = fixture.row("stopped");
     assert_eq!(row["media_buy_id"], buy.as_str(), "{row}");
     assert_eq!(row["deals"], json!([]), "it was not made: {row}");
     assert!(row["problem"].as_str().unwrap().starts_with("put_deal: "), "{row}");
     assert!(row["remedy"].as_str().unwrap().starts_with("check the credential"), "{row}");
     assert!(!row.to_string().contains(SECRET), "{row}");
-    let table = text(&desk.output(&["status", "--phase", "stopped"]));
+    let table = text(&fixture.output(&["status", "--phase", "stopped"]));
     assert!(table.contains(&buy) && table.contains("check the credential"), "{table}");
-    assert_eq!(desk.json(&["status", "--phase", "settled"]), json!([]));
-    let said = desk.refused(&["status", "--phase", "lost"]);
+    assert_eq!(fixture.json(&["status", "--phase", "settled"]), json!([]));
+    let said = fixture.refused(&["status", "--phase", "lost"]);
     assert!(said.contains("due") && said.contains("settled"), "{said}");
-    let said = desk.refused(&["check"]);
+    let said = fixture.refused(&["check"]);
     assert!(said.contains("the ad server deals cannot be used"), "{said}");
     assert!(said.contains("hint: check url, credential and network"), "{said}");
 
@@ -151,36 +151,36 @@ fn people_see_mend_and_retry_a_deal() {
         "media_buy_id": buy, "difference": "missing", "object": "deal", "id": deal, "sold": "a deal",
         "found": null,
     }]);
-    assert_eq!(desk.json(&["reconcile"]), missing);
-    assert_eq!(desk.json(&["reconcile", &buy]), missing);
-    let table = text(&desk.output(&["reconcile"]));
+    assert_eq!(fixture.json(&["reconcile"]), missing);
+    assert_eq!(fixture.json(&["reconcile", &buy]), missing);
+    let table = text(&fixture.output(&["reconcile"]));
     assert!(table.contains("missing") && table.contains(&deal), "{table}");
-    let said = desk.refused(&["reconcile", "mb_of_nobody"]);
+    let said = fixture.refused(&["reconcile", "mb_of_nobody"]);
     assert!(said.contains("no media buy of this id is carried into the ad server"), "{said}");
 
     // A viewer and a stranger may not have it tried again, and nothing changes.
-    let said = desk.refused(&["retry", &buy, "--by", "vera"]);
+    let said = fixture.refused(&["retry", &buy, "--by", "vera"]);
     assert!(said.contains("vera has the role viewer"), "{said}");
-    let said = desk.refused(&["retry", &buy, "--by", "otto"]);
+    let said = fixture.refused(&["retry", &buy, "--by", "otto"]);
     assert!(said.contains("gazette has no user otto"), "{said}");
-    let said = desk.refused(&["retry", "mb_of_nobody", "--by", "sam"]);
+    let said = fixture.refused(&["retry", "mb_of_nobody", "--by", "sam"]);
     assert!(said.contains("no media buy of this id"), "{said}");
-    assert_eq!(desk.row("stopped")["problem"], row["problem"]);
+    assert_eq!(fixture.row("stopped")["problem"], row["problem"]);
 
     // Somebody has mended the credential, and a seller has it tried again.
-    desk.answer("200 OK");
-    let retried = desk.json(&["retry", &buy, "--by", "sam"]);
+    fixture.answer("200 OK");
+    let retried = fixture.json(&["retry", &buy, "--by", "sam"]);
     assert_eq!(retried, json!({"media_buy_id": buy, "before": "stopped"}));
-    let row = desk.row("settled");
+    let row = fixture.row("settled");
     let sent = json!([{"id": deal, "package_id": package, "state": "sent", "refusal": null}]);
     assert_eq!(row["deals"], sent, "{row}");
     assert_eq!(row["problem"], Value::Null, "{row}");
-    assert_eq!(desk.json(&["reconcile"]), json!([]));
-    assert_eq!(nothing(&desk.output(&["reconcile"])), "the ad server has what was sold\n");
-    let checked = desk.json(&["check"]);
+    assert_eq!(fixture.json(&["reconcile"]), json!([]));
+    assert_eq!(nothing(&fixture.output(&["reconcile"])), "the ad server has what was sold\n");
+    let checked = fixture.json(&["check"]);
     assert_eq!(checked["adapter"], "deals", "{checked}");
-    assert!(nothing(&desk.output(&["check"])).starts_with("deals answers: "));
-    let shown = desk.gazette.json(&["publisher", "buys", "show", &buy]);
+    assert!(nothing(&fixture.output(&["check"])).starts_with("deals answers: "));
+    let shown = fixture.publisher.json(&["publisher", "buys", "show", &buy]);
     let shown = &shown["packages"][0];
     let budget = &shown["budget"];
     assert_eq!(
@@ -191,11 +191,11 @@ fn people_see_mend_and_retry_a_deal() {
         }),
         "{shown}"
     );
-    let page = desk.gazette.run(&["publisher", "buys", "show", &buy]);
+    let page = fixture.publisher.run(&["publisher", "buys", "show", &buy]);
     assert!(page.contains("deal id") && page.contains(&deal), "{page}");
 
     // It is on record who had it tried again, and who was refused.
-    let listed = desk.gazette.json(&["audit", "list", "--publisher", "gazette"]);
+    let listed = fixture.publisher.json(&["audit", "list", "--publisher", "gazette"]);
     let entries = listed.as_array().unwrap().iter();
     let entries: Vec<String> = entries
         .filter(|entry| {
@@ -209,7 +209,7 @@ fn people_see_mend_and_retry_a_deal() {
     assert_eq!(entries, expected, "{listed}");
 
     // What the receiver got: each time the whole deal under its id.
-    let posts: Vec<_> = desk
+    let posts: Vec<_> = fixture
         .receiver
         .quiet()
         .iter()
@@ -228,22 +228,22 @@ fn people_see_mend_and_retry_a_deal() {
         assert_eq!(body["wseat"], json!(["seat-7"]), "{body}");
     }
     // A pause by the publisher's people, and the end.
-    desk.gazette.run(&["publisher", "pause", "buy", &buy, "--reason", "A complaint."]);
-    let paused = |desk: &Desk| {
-        let deals = desk.json(&["status"])[0]["deals"].clone();
+    fixture.publisher.run(&["publisher", "pause", "buy", &buy, "--reason", "A complaint."]);
+    let paused = |fixture: &DealFixture| {
+        let deals = fixture.json(&["status"])[0]["deals"].clone();
         deals[0]["state"].as_str().unwrap_or_default().to_owned()
     };
-    let becomes = |desk: &Desk, state: &str| {
+    let becomes = |fixture: &DealFixture, state: &str| {
         let is_so = (0..LOOKS).any(|_| {
             pause(Duration::from_millis(100));
-            paused(desk) == state
+            paused(fixture) == state
         });
-        assert!(is_so, "{}", desk.json(&["status"]));
+        assert!(is_so, "{}", fixture.json(&["status"]));
     };
-    becomes(&desk, "paused");
-    desk.gazette.run(&["publisher", "cancel", "buy", &buy, "--reason", "Withdrawn."]);
-    becomes(&desk, "closed");
-    let seen = desk.receiver.quiet();
+    becomes(&fixture, "paused");
+    fixture.publisher.run(&["publisher", "cancel", "buy", &buy, "--reason", "Withdrawn."]);
+    becomes(&fixture, "closed");
+    let seen = fixture.receiver.quiet();
     let seen: Vec<Value> =
         seen.iter().filter(|one| !one.body.is_empty()).map(|one| one.json()).collect();
     let statuses: Vec<&Value> = seen.iter().rev().take(2).map(|one| &one["sellerstatus"]).collect();
@@ -252,15 +252,15 @@ fn people_see_mend_and_retry_a_deal() {
 
 #[test]
 fn a_publisher_without_an_ad_server_is_told_so() {
-    let gazette = Gazette::start_as("", "", "");
+    let publisher = PublisherFixture::start_as("", "", "");
     for command in ["check", "reconcile"] {
-        let output = gazette.output(&["publisher", "ad-server", command]);
+        let output = publisher.output(&["publisher", "ad-server", command]);
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains("gazette has no ad server"), "{said}");
         assert!(said.contains("hint: configure one in [publishers.ad_server]"), "{said}");
     }
-    assert_eq!(gazette.json(&["publisher", "ad-server", "status"]), json!([]));
+    assert_eq!(publisher.json(&["publisher", "ad-server", "status"]), json!([]));
 }
 
 #[test]

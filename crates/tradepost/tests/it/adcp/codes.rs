@@ -4,7 +4,7 @@
 use expect_test::{Expect, expect};
 use tradepost_document::json::{Value, json};
 
-use crate::support::publisher::{Binding, Scene, start_with};
+use crate::support::publisher::{Binding, ErrorCase, start_with};
 
 mod accounts;
 mod behind;
@@ -17,12 +17,12 @@ mod scopes;
 mod shop;
 
 #[track_caller]
-fn check(scene: &Scene, tool: &str, arguments: Value, code: &str, expected: Expect) {
-    scene.check(tool, &arguments, code, &expected);
+fn check(case: &ErrorCase, tool: &str, arguments: Value, code: &str, expected: Expect) {
+    case.check(tool, &arguments, code, &expected);
 }
 
-fn usual() -> Scene {
-    Scene::default()
+fn usual() -> ErrorCase {
+    ErrorCase::default()
 }
 
 #[test]
@@ -195,9 +195,9 @@ fn rate_limited() {
     let strict = |config: &mut tradepost::config::Config| {
         config.publishers[0].rates.read.requests = 1;
     };
-    let scene = usual().at(strict).after("acme", "get_adcp_capabilities", json!({}));
+    let case = usual().at(strict).after("acme", "get_adcp_capabilities", json!({}));
     check(
-        &scene,
+        &case,
         "get_adcp_capabilities",
         json!({"context": {"n": 1}}),
         "RATE_LIMITED",

@@ -11,7 +11,7 @@ use tradepost_publisher::catalogue::{AdServerTerms, Catalogue, DealTerms, Produc
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::remote_order::{DealState, ProblemKind, RemotePhase};
 
-use super::ad_server::{House, account};
+use super::ad_server::{AdServerFixture, account};
 use crate::support::ad_server::{Fault, MadeDeal};
 use crate::support::postgres::Scratch;
 use crate::support::publisher;
@@ -33,8 +33,8 @@ fn dealt() -> Catalogue {
     catalogue
 }
 
-fn on_sqlite() -> House {
-    House::new(publisher::start_with(&|config| {
+fn on_sqlite() -> AdServerFixture {
+    AdServerFixture::new(publisher::start_with(&|config| {
         config.publishers[0].profile.catalogue = dealt();
     }))
 }
@@ -54,7 +54,7 @@ impl DealBuy {
     }
 }
 
-impl House {
+impl AdServerFixture {
     fn buy_deals(&self, number: u64) -> DealBuy {
         let package = || {
             json!({
@@ -117,44 +117,44 @@ fn faults(random: &mut fastrand::Rng, count: usize) -> Vec<Fault> {
 }
 
 /// Kills processes at every step of many buys, which change and end meanwhile.
-fn is_dealt_once(house: &House) {
+fn is_dealt_once(fixture: &AdServerFixture) {
     let mut random = fastrand::Rng::with_seed(41);
     let mut closed = 0;
     for number in 0..BUYS {
-        let buy = house.buy_deals(number);
-        house.ad_server.fail(faults(&mut random, 12));
+        let buy = fixture.buy_deals(number);
+        fixture.ad_server.fail(faults(&mut random, 12));
         if random.bool() {
             // Before anything was sent, in the middle, or after.
-            house.turn(&buy.id);
+            fixture.turn(&buy.id);
         }
-        house.change(&buy, "dates", json!({"end_time": "2031-09-01T00:00:00Z"}));
+        fixture.change(&buy, "dates", json!({"end_time": "2031-09-01T00:00:00Z"}));
         if random.bool() {
-            house.turn(&buy.id);
+            fixture.turn(&buy.id);
         }
         let is_canceled = number % 3 == 0;
         if is_canceled {
-            house.change(&buy, "cancel", json!({"canceled": true}));
+            fixture.change(&buy, "cancel", json!({"canceled": true}));
         }
-        let order = house.settle(&buy.id);
+        let order = fixture.settle(&buy.id);
         assert_eq!(order.phase, RemotePhase::Settled, "{order:#?}");
-        house.ad_server.fail([]);
+        fixture.ad_server.fail([]);
         if is_canceled {
             // What was never sent needs no end; what may have been sent was closed.
-            house.ad_server.with(|made| {
+            fixture.ad_server.with(|made| {
                 let made = made.deals.iter().filter(|(_, deal)| buy.has(deal));
                 assert!(made.clone().all(|(_, deal)| deal.is_closed), "{order:#?}");
                 closed += made.count();
             });
             continue;
         }
-        house.has_deals(&buy, false);
-        house.ad_server.with(|made| {
+        fixture.has_deals(&buy, false);
+        fixture.ad_server.with(|made| {
             let ends = buy.deals.iter().map(|id| made.deals[id].spec.end_time.to_string());
             assert!({ ends }.all(|end| end == "2031-09-01T00:00:00Z"), "{made:#?}");
         });
     }
     assert!(closed > 0, "some were made before their buy was canceled");
-    assert_eq!(house.events().len(), 0, "nobody has to do anything");
+    assert_eq!(fixture.events().len(), 0, "nobody has to do anything");
 }
 
 #[test]
@@ -165,38 +165,38 @@ fn deals_are_sent_once_by_dying_processes_on_sqlite() {
 #[test]
 fn deals_are_sent_once_by_dying_processes_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
-    is_dealt_once(&House::new(publisher::start_selling(scratch.store(), dealt())));
+    is_dealt_once(&AdServerFixture::new(publisher::start_selling(scratch.store(), dealt())));
 }
 
 /// Dies before and after each single call, once, while deals are made and while they are closed.
 #[test]
 fn a_process_may_die_at_each_step_of_a_deal() {
-    let house = on_sqlite();
+    let fixture = on_sqlite();
     let mut number = 0;
     for fault in [Fault::CrashBefore, Fault::CrashAfter, Fault::DoneAnswer, Fault::LostAnswer] {
         for step in 0..4 {
             number += 1;
-            let buy = house.buy_deals(number);
+            let buy = fixture.buy_deals(number);
             let faults = std::iter::repeat_n(Fault::None, step).chain([fault]);
-            house.ad_server.fail(faults);
-            let order = house.settle(&buy.id);
+            fixture.ad_server.fail(faults);
+            let order = fixture.settle(&buy.id);
             assert_eq!(order.phase, RemotePhase::Settled, "{fault:?} at {step}: {order:#?}");
-            house.has_deals(&buy, false);
-            house.change(&buy, "cancel", json!({"canceled": true}));
-            let order = house.settle(&buy.id);
+            fixture.has_deals(&buy, false);
+            fixture.change(&buy, "cancel", json!({"canceled": true}));
+            let order = fixture.settle(&buy.id);
             assert_eq!(order.phase, RemotePhase::Settled, "{fault:?} at {step}: {order:#?}");
-            house.ad_server.fail([]);
-            house.has_deals(&buy, true);
+            fixture.ad_server.fail([]);
+            fixture.has_deals(&buy, true);
         }
     }
 }
 
 #[test]
 fn a_deal_has_what_the_package_and_the_product_say() {
-    let house = on_sqlite();
-    let buy = house.buy_deals(1);
-    house.settle(&buy.id);
-    house.ad_server.with(|made| {
+    let fixture = on_sqlite();
+    let buy = fixture.buy_deals(1);
+    fixture.settle(&buy.id);
+    fixture.ad_server.with(|made| {
         let spec = &made.deals[&buy.deals[0]].spec;
         assert_eq!(spec.price, MoneyAmount::whole(4), "the floor, and not the buyer's bid");
         assert_eq!((spec.currency.as_str(), spec.auction_type), ("USD", 2));
@@ -208,31 +208,31 @@ fn a_deal_has_what_the_package_and_the_product_say() {
 
 #[test]
 fn changes_of_a_buyer_reach_the_receiver() {
-    let house = on_sqlite();
-    let buy = house.buy_deals(1);
-    house.settle(&buy.id);
+    let fixture = on_sqlite();
+    let buy = fixture.buy_deals(1);
+    fixture.settle(&buy.id);
     let seen = || {
-        house.ad_server.with(|made| {
+        fixture.ad_server.with(|made| {
             let deals = buy.deals.iter().map(|id| &made.deals[id]);
             deals.map(|deal| (deal.spec.is_paused, deal.is_closed)).collect::<Vec<_>>()
         })
     };
-    let calls = || house.ad_server.with(|made| made.calls.len());
-    house.change(&buy, "pause", json!({"paused": true}));
-    house.settle(&buy.id);
+    let calls = || fixture.ad_server.with(|made| made.calls.len());
+    fixture.change(&buy, "pause", json!({"paused": true}));
+    fixture.settle(&buy.id);
     assert_eq!(seen(), [(true, false), (true, false)]);
-    assert_eq!(house.order(&buy.id).deals[&buy.packages[0]].shown_state(), DealState::Paused);
-    house.change(&buy, "resume", json!({"paused": false}));
-    house.settle(&buy.id);
+    assert_eq!(fixture.order(&buy.id).deals[&buy.packages[0]].shown_state(), DealState::Paused);
+    fixture.change(&buy, "resume", json!({"paused": false}));
+    fixture.settle(&buy.id);
     let change = json!({"packages": [{"package_id": buy.packages[1], "canceled": true}]});
-    house.change(&buy, "package", change);
-    house.settle(&buy.id);
+    fixture.change(&buy, "package", change);
+    fixture.settle(&buy.id);
     assert_eq!(seen(), [(false, false), (false, true)]);
     // A budget is no term of a deal.
     let before = calls();
     let change = json!({"packages": [{"package_id": buy.packages[0], "budget": 9000}]});
-    house.change(&buy, "budget", change);
-    house.settle(&buy.id);
+    fixture.change(&buy, "budget", change);
+    fixture.settle(&buy.id);
     assert_eq!(calls(), before);
 }
 
@@ -246,101 +246,103 @@ fn a_deal_is_closed_at_the_end_of_its_flight() {
         vec![Fault::None, Fault::CrashBefore],
         vec![Fault::None, Fault::CrashAfter],
     ] {
-        let house = on_sqlite();
-        let buy = house.buy_deals(1);
-        let order = house.settle(&buy.id);
+        let fixture = on_sqlite();
+        let buy = fixture.buy_deals(1);
+        let order = fixture.settle(&buy.id);
         let end = order.ends_at;
-        house.hand.advance(end.duration_since(house.clock.now()) - SignedDuration::from_secs(1));
-        house.turn(&buy.id);
-        house.has_deals(&buy, false);
-        house.hand.advance(SignedDuration::from_secs(1));
-        house.ad_server.fail(faults.clone());
-        house.turn(&buy.id);
-        assert!(house.order(&buy.id).next_at().is_some(), "{faults:?}");
-        house.settle(&buy.id);
-        house.has_deals(&buy, true);
-        assert_eq!(house.order(&buy.id).next_at(), None, "{faults:?}");
+        fixture
+            .hand
+            .advance(end.duration_since(fixture.clock.now()) - SignedDuration::from_secs(1));
+        fixture.turn(&buy.id);
+        fixture.has_deals(&buy, false);
+        fixture.hand.advance(SignedDuration::from_secs(1));
+        fixture.ad_server.fail(faults.clone());
+        fixture.turn(&buy.id);
+        assert!(fixture.order(&buy.id).next_at().is_some(), "{faults:?}");
+        fixture.settle(&buy.id);
+        fixture.has_deals(&buy, true);
+        assert_eq!(fixture.order(&buy.id).next_at(), None, "{faults:?}");
     }
 }
 
 #[test]
 fn a_close_that_is_refused_waits_for_people() {
-    let house = on_sqlite();
-    let buy = house.buy_deals(1);
-    house.settle(&buy.id);
-    house.ad_server.refuse("close_deal", Some(RefusalReason::Invalid));
-    house.change(&buy, "cancel", json!({"canceled": true}));
-    let order = house.settle(&buy.id);
+    let fixture = on_sqlite();
+    let buy = fixture.buy_deals(1);
+    fixture.settle(&buy.id);
+    fixture.ad_server.refuse("close_deal", Some(RefusalReason::Invalid));
+    fixture.change(&buy, "cancel", json!({"canceled": true}));
+    let order = fixture.settle(&buy.id);
     assert_eq!(order.phase, RemotePhase::Stopped);
     assert_eq!(order.problem.as_ref().unwrap().step, "close_deal");
     let closes = || {
         let is_close = |call: &&String| call.starts_with("close_deal");
-        house.ad_server.with(|made| made.calls.iter().filter(is_close).count())
+        fixture.ad_server.with(|made| made.calls.iter().filter(is_close).count())
     };
     assert_eq!(closes(), 2, "each is tried, whatever becomes of the other");
-    house.hand.advance(SignedDuration::from_hours(24 * 365 * 8));
-    house.settle(&buy.id);
+    fixture.hand.advance(SignedDuration::from_hours(24 * 365 * 8));
+    fixture.settle(&buy.id);
     assert_eq!(closes(), 2);
-    house.ad_server.refuse("close_deal", None);
-    house.retry(&buy.id);
-    assert_eq!(house.settle(&buy.id).phase, RemotePhase::Settled);
-    house.has_deals(&buy, true);
+    fixture.ad_server.refuse("close_deal", None);
+    fixture.retry(&buy.id);
+    assert_eq!(fixture.settle(&buy.id).phase, RemotePhase::Settled);
+    fixture.has_deals(&buy, true);
 }
 
 #[test]
 fn a_refused_deal_is_sent_again_by_people_under_its_id() {
-    let house = on_sqlite();
-    let buy = house.buy_deals(1);
-    house.ad_server.refuse("put_deal", Some(RefusalReason::Invalid));
-    let order = house.settle(&buy.id);
+    let fixture = on_sqlite();
+    let buy = fixture.buy_deals(1);
+    fixture.ad_server.refuse("put_deal", Some(RefusalReason::Invalid));
+    let order = fixture.settle(&buy.id);
     assert_eq!(order.phase, RemotePhase::Stopped);
     assert_eq!(order.problem.as_ref().unwrap().kind, ProblemKind::Refused);
     assert_eq!(order.deals[&buy.packages[0]].shown_state(), DealState::Refused);
-    assert_eq!(house.events().len(), 1, "{:#?}", house.events());
-    let asked = house.ad_server.with(|made| made.calls.len());
-    house.turn(&buy.id);
+    assert_eq!(fixture.events().len(), 1, "{:#?}", fixture.events());
+    let asked = fixture.ad_server.with(|made| made.calls.len());
+    fixture.turn(&buy.id);
     assert_eq!(
-        house.ad_server.with(|made| made.calls.len()),
+        fixture.ad_server.with(|made| made.calls.len()),
         asked,
         "it is not repeated by itself"
     );
-    house.ad_server.refuse("put_deal", None);
-    house.retry(&buy.id);
-    assert_eq!(house.settle(&buy.id).phase, RemotePhase::Settled);
-    house.has_deals(&buy, false);
+    fixture.ad_server.refuse("put_deal", None);
+    fixture.retry(&buy.id);
+    assert_eq!(fixture.settle(&buy.id).phase, RemotePhase::Settled);
+    fixture.has_deals(&buy, false);
 }
 
 #[test]
 fn a_refused_credential_waits_for_people() {
-    let house = on_sqlite();
-    let buy = house.buy_deals(1);
-    house.ad_server.refuse("put_deal", Some(RefusalReason::Credential));
-    let order = house.settle(&buy.id);
+    let fixture = on_sqlite();
+    let buy = fixture.buy_deals(1);
+    fixture.ad_server.refuse("put_deal", Some(RefusalReason::Credential));
+    let order = fixture.settle(&buy.id);
     assert_eq!(order.problem.as_ref().unwrap().kind, ProblemKind::Credential);
-    assert_eq!(house.ad_server.with(|made| made.calls.len()), 1, "the second is not even tried");
-    house.ad_server.refuse("put_deal", None);
-    house.retry(&buy.id);
-    assert_eq!(house.settle(&buy.id).phase, RemotePhase::Settled);
-    house.has_deals(&buy, false);
+    assert_eq!(fixture.ad_server.with(|made| made.calls.len()), 1, "the second is not even tried");
+    fixture.ad_server.refuse("put_deal", None);
+    fixture.retry(&buy.id);
+    assert_eq!(fixture.settle(&buy.id).phase, RemotePhase::Settled);
+    fixture.has_deals(&buy, false);
 }
 
 #[test]
 fn a_deal_that_the_buyers_people_approve_is_followed() {
-    let house = on_sqlite();
-    house.ad_server.with(|made| made.deal_state = Some(RemoteState::PendingApproval));
-    let buy = house.buy_deals(1);
-    house.turn(&buy.id);
-    assert_eq!(house.order(&buy.id).phase, RemotePhase::Waits);
-    house.ad_server.with(|made| made.deal_state = Some(RemoteState::Ready));
-    let order = house.settle(&buy.id);
+    let fixture = on_sqlite();
+    fixture.ad_server.with(|made| made.deal_state = Some(RemoteState::PendingApproval));
+    let buy = fixture.buy_deals(1);
+    fixture.turn(&buy.id);
+    assert_eq!(fixture.order(&buy.id).phase, RemotePhase::Waits);
+    fixture.ad_server.with(|made| made.deal_state = Some(RemoteState::Ready));
+    let order = fixture.settle(&buy.id);
     assert_eq!(order.phase, RemotePhase::Settled);
     assert_eq!(order.deals[&buy.packages[1]].shown_state(), DealState::Ready);
-    house.has_deals(&buy, false);
+    fixture.has_deals(&buy, false);
     // Another one is declined.
-    house.ad_server.with(|made| made.deal_state = Some(RemoteState::Rejected));
-    let buy = house.buy_deals(2);
-    let order = house.settle(&buy.id);
+    fixture.ad_server.with(|made| made.deal_state = Some(RemoteState::Rejected));
+    let buy = fixture.buy_deals(2);
+    let order = fixture.settle(&buy.id);
     assert_eq!(order.phase, RemotePhase::Stopped);
     assert_eq!(order.problem.unwrap().kind, ProblemKind::Declined);
-    assert_eq!(house.events().len(), 1, "{:#?}", house.events());
+    assert_eq!(fixture.events().len(), 1, "{:#?}", fixture.events());
 }

@@ -35,14 +35,14 @@ const BODY: &str =
 const SECRET: &str = "a secret of at least thirty-two characters";
 
 /// What a receiver answers: a status, and what it says in `WWW-Authenticate`.
-type Said = (u16, &'static str);
+type ReceiverAnswer = (u16, &'static str);
 
 /// A receiver that writes down what comes, judges it, and answers as it was told; afterwards it
 /// says 200 to what it believes and 401 to everything else.
 #[derive(Clone)]
 struct Receiver {
     judge: Arc<Authenticity>,
-    answers: Arc<Mutex<VecDeque<Said>>>,
+    answers: Arc<Mutex<VecDeque<ReceiverAnswer>>>,
     seen: Arc<Mutex<Vec<(HeaderMap, String, bool)>>>,
 }
 
@@ -88,12 +88,12 @@ struct Fixture {
 
 impl Fixture {
     /// With a receiver that believes our signatures.
-    fn new(answers: &[Said]) -> Self {
+    fn new(answers: &[ReceiverAnswer]) -> Self {
         Self::judged(answers, None)
     }
 
     /// With a receiver that judges in this way.
-    fn judged(answers: &[Said], judge: Option<Authenticity>) -> Self {
+    fn judged(answers: &[ReceiverAnswer], judge: Option<Authenticity>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(directory.path()).unwrap());
         let publisher_store = SqlPublisherStore::new(store, "gazette");
@@ -143,7 +143,7 @@ impl Fixture {
         loopback: bool,
     ) -> tokio::task::JoinHandle<()> {
         let egress = Egress::new(Resolver::system(), loopback);
-        let ground = NotificationDeps {
+        let deps = NotificationDeps {
             publisher_store,
             notify: self.publisher_store.notify(),
             sender: HttpSender::new(egress, Duration::from_secs(5)),
@@ -151,7 +151,7 @@ impl Fixture {
             edge: ClockAndRandom::system(),
             shared: None,
         };
-        let mut notices = Notices::new("gazette", Arc::clone(&self.key), ground);
+        let mut notices = Notices::new("gazette", Arc::clone(&self.key), deps);
         let first = Duration::from_millis(10);
         notices.schedule = RetrySchedule { attempts: 4, first, longest: first };
         let run = Arc::new(notices).run(std::future::pending(), Duration::ZERO);
@@ -270,9 +270,9 @@ fn w_5_nothing_is_sent_where_the_guard_forbids_it() {
 
 /// A store whose disk stands still while something is written.
 #[derive(Debug)]
-struct Stuck(SqlPublisherStore, Arc<Notify>);
+struct StuckStore(SqlPublisherStore, Arc<Notify>);
 
-impl PublisherStore for Stuck {
+impl PublisherStore for StuckStore {
     fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
         self.0.read(job)
     }
@@ -288,8 +288,8 @@ fn a_delivery_not_noted_before_a_kill_is_repeated() {
     let fixture = Fixture::new(&[]);
     fixture.owe("n-1", &fixture.url.clone(), None);
     let stuck = Arc::new(Notify::new());
-    let killed =
-        fixture.process(Arc::new(Stuck(fixture.publisher_store.clone(), Arc::clone(&stuck))), true);
+    let killed = fixture
+        .process(Arc::new(StuckStore(fixture.publisher_store.clone(), Arc::clone(&stuck))), true);
     fixture.runtime.block_on(stuck.notified());
     killed.abort();
     assert_eq!(fixture.notice("n-1").record.state, "due");

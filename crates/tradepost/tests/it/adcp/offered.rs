@@ -25,7 +25,7 @@ fn tools(publisher: &Publisher) -> Vec<Value> {
 fn every_provider_of_models_takes_the_tools() {
     let tools = tools(&start());
     assert_eq!(tools.len(), AdcpTool::ALL.len());
-    assert_eq!(tools.iter().map(models::misfits).collect::<String>(), "");
+    assert_eq!(tools.iter().map(models::unsupported_constructs).collect::<String>(), "");
 }
 
 #[test]

@@ -37,10 +37,10 @@ struct CheckFixture {
 }
 
 impl CheckFixture {
-    fn new(patience: Duration) -> Self {
+    fn new(timeout: Duration) -> Self {
         let (clock, hand) = Clock::manual(at(NOW));
         let ad_server = ScriptedAdServer::default();
-        let checker = OrderChecker::new("gazette", Arc::new(ad_server.clone()), &clock, patience);
+        let checker = OrderChecker::new("gazette", Arc::new(ad_server.clone()), &clock, timeout);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { ad_server, checker, hand, runtime }
     }

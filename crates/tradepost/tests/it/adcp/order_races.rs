@@ -19,7 +19,7 @@ use tradepost_publisher::remote_order::RemotePhase;
 use tradepost_publisher::staff::{DecisionError, DecisionStep, DecisionSubject};
 use tradepost_store::Store;
 
-use super::ad_server::{House, account, carried};
+use super::ad_server::{AdServerFixture, account, carried};
 use crate::process::pause;
 use crate::support::ad_server::Made;
 use crate::support::postgres::Scratch;
@@ -39,31 +39,32 @@ const PUBLISHER: &str = "gazette";
 
 const PRODUCT: &str = "sports_display_guaranteed";
 
-/// What a person was told: that the decision was made, or how the matter stands.
+/// Answer to a person who decides: done, or the earlier decision.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum DecisionResult {
     Done,
     Decided(String),
 }
 
 /// A publisher, as two processes see it.
-struct TwoDesks {
-    house: House,
+struct TwoProcesses {
+    fixture: AdServerFixture,
     stores: [Arc<Store>; 2],
 }
 
-impl TwoDesks {
+impl TwoProcesses {
     fn on_sqlite(catalogue: &Catalogue) -> Self {
-        let house = House::new(publisher::start_with(&|config| {
+        let fixture = AdServerFixture::new(publisher::start_with(&|config| {
             config.publishers[0].profile.catalogue.clone_from(catalogue);
         }));
-        let store = Arc::clone(house.publisher.publisher_store().store());
-        Self { house, stores: [Arc::clone(&store), store] }
+        let store = Arc::clone(fixture.publisher.publisher_store().store());
+        Self { fixture, stores: [Arc::clone(&store), store] }
     }
 
     fn on_postgresql(scratch: &Scratch, catalogue: &Catalogue) -> Self {
-        let house = House::new(publisher::start_selling(scratch.store(), catalogue.clone()));
-        Self { house, stores: [scratch.store(), scratch.store()].map(Arc::new) }
+        let fixture =
+            AdServerFixture::new(publisher::start_selling(scratch.store(), catalogue.clone()));
+        Self { fixture, stores: [scratch.store(), scratch.store()].map(Arc::new) }
     }
 
     /// Has two people do something at the same moment, each in a process of their own.
@@ -114,11 +115,11 @@ fn approved_catalogue() -> Catalogue {
     catalogue
 }
 
-fn one_person_decides(desks: &TwoDesks) {
+fn one_person_decides(processes: &TwoProcesses) {
     for number in 0..ROUNDS {
         let package =
             json!({"product_id": PRODUCT, "pricing_option_id": "cpm_fixed", "budget": 10_000});
-        let asked = desks.house.call(
+        let asked = processes.fixture.call(
             "create_media_buy",
             json!({
                 "account": account(), "idempotency_key": format!("buy-to-be-decided-{number}"),
@@ -134,7 +135,7 @@ fn one_person_decides(desks: &TwoDesks) {
             1 => [DecisionStep::Decline, DecisionStep::Approve],
             _ => [DecisionStep::Decline, DecisionStep::Decline],
         };
-        let told = desks.both(|person, store, seller| {
+        let results = processes.both(|person, store, seller| {
             let context = AdminContext { store, dealers: &[], now: at(NOW) };
             let input = DecideMatter {
                 publisher: seller,
@@ -149,52 +150,52 @@ fn one_person_decides(desks: &TwoDesks) {
             };
             let actor = Actor::operator(["amy", "ben"][person]);
             match decide_matter(&context, &actor, input) {
-                Ok(change) if change.is_changed => Told::Done,
+                Ok(change) if change.is_changed => DecisionResult::Done,
                 // The same as what was decided: who it was is told.
                 Ok(change) => {
                     assert!(change.decided.is_some(), "{change:?}");
-                    Told::Decided(change.after)
+                    DecisionResult::Decided(change.after)
                 }
                 Err(AdminError::Refused(DecisionRefusal::Undecided(
                     DecisionError::Impossible { from, .. },
-                ))) => Told::Decided(from),
+                ))) => DecisionResult::Decided(from),
                 Err(other) => panic!("{other:?}"),
             }
         });
-        let winner = told.iter().position(|told| *told == Told::Done);
-        let winner = winner.unwrap_or_else(|| panic!("nobody has decided: {told:?}"));
+        let winner = results.iter().position(|result| *result == DecisionResult::Done);
+        let winner = winner.unwrap_or_else(|| panic!("nobody has decided: {results:?}"));
         let is_approved = steps[winner] == DecisionStep::Approve;
         let after = if is_approved { "completed" } else { "failed" };
-        assert_eq!(told[1 - winner], Told::Decided(after.to_owned()), "{steps:?}");
-        let entries = desks.entries(&task);
+        assert_eq!(results[1 - winner], DecisionResult::Decided(after.to_owned()), "{steps:?}");
+        let entries = processes.entries(&task);
         assert_eq!(entries.len(), 1, "{entries:?}");
         assert!(entries[0].starts_with(["amy", "ben"][winner]), "{entries:?}");
-        let shown = desks.house.call("get_task_status", json!({"task_id": task}));
+        let shown = processes.fixture.call("get_task_status", json!({"task_id": task}));
         assert_eq!(shown["status"], after, "{shown}");
     }
 }
 
 #[test]
 fn one_of_two_people_decides_on_sqlite() {
-    one_person_decides(&TwoDesks::on_sqlite(&approved_catalogue()));
+    one_person_decides(&TwoProcesses::on_sqlite(&approved_catalogue()));
 }
 
 #[test]
 fn one_of_two_people_decides_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
-    one_person_decides(&TwoDesks::on_postgresql(&scratch, &approved_catalogue()));
+    one_person_decides(&TwoProcesses::on_postgresql(&scratch, &approved_catalogue()));
 }
 
 /// Two people have an order that was undone made anew: it is made anew once.
-fn two_retries_make_one_order(desks: &TwoDesks) {
-    let house = &desks.house;
+fn two_retries_make_one_order(processes: &TwoProcesses) {
+    let fixture = &processes.fixture;
     for number in 0..ROUNDS {
-        house.ad_server.refuse("create_line_item", Some(RefusalReason::NoInventory));
-        let (id, packages) = house.buy(number);
-        assert_eq!(house.settle(&id).phase, RemotePhase::Stopped);
-        house.ad_server.refuse("create_line_item", None);
-        let before = desks.both(|person, store, seller| {
-            let context = AdminContext { store, dealers: &[], now: house.clock.now() };
+        fixture.ad_server.refuse("create_line_item", Some(RefusalReason::NoInventory));
+        let (id, packages) = fixture.buy(number);
+        assert_eq!(fixture.settle(&id).phase, RemotePhase::Stopped);
+        fixture.ad_server.refuse("create_line_item", None);
+        let before = processes.both(|person, store, seller| {
+            let context = AdminContext { store, dealers: &[], now: fixture.clock.now() };
             let input = RetryOrder { publisher: seller, media_buy_id: id.clone() };
             retry_order(&context, &Actor::operator(["amy", "ben"][person]), input).unwrap()
         });
@@ -202,11 +203,11 @@ fn two_retries_make_one_order(desks: &TwoDesks) {
         let mut phases = before.map(|phase| phase.to_string());
         phases.sort();
         assert_eq!(phases, ["due", "stopped"]);
-        assert_eq!(desks.entries(&id).len(), 2);
-        let order = house.settle(&id);
+        assert_eq!(processes.entries(&id).len(), 2);
+        let order = fixture.settle(&id);
         assert_eq!(order.phase, RemotePhase::Settled, "{order:#?}");
         assert_eq!(order.generation, 2);
-        house.ad_server.with(|made| {
+        fixture.ad_server.with(|made| {
             assert_eq!(made.orders_named(&format!("{id}.2")).len(), 1);
             assert_eq!(made.orders_named(&format!("{id}.3")).len(), 0);
             for package in &packages {
@@ -218,24 +219,24 @@ fn two_retries_make_one_order(desks: &TwoDesks) {
 
 #[test]
 fn two_people_who_retry_an_order_make_one_on_sqlite() {
-    two_retries_make_one_order(&TwoDesks::on_sqlite(&carried_catalogue()));
+    two_retries_make_one_order(&TwoProcesses::on_sqlite(&carried_catalogue()));
 }
 
 #[test]
 fn two_people_who_retry_an_order_make_one_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
-    two_retries_make_one_order(&TwoDesks::on_postgresql(&scratch, &carried_catalogue()));
+    two_retries_make_one_order(&TwoProcesses::on_postgresql(&scratch, &carried_catalogue()));
 }
 
-impl TwoDesks {
+impl TwoProcesses {
     /// Lets two processes work on a buy at the same time, until both find nothing to do; `meanwhile` happens in
     /// the middle of it.
     fn work(&self, id: &str, meanwhile: impl FnOnce() + Send) {
-        let house = &self.house;
-        house.ad_server.with(|made| made.pace = PACE);
+        let fixture = &self.fixture;
+        fixture.ad_server.with(|made| made.pace = PACE);
         let barrier = Barrier::new(3);
         let carry = |store: &Arc<Store>| {
-            let worker = house.worker_on(&SqlPublisherStore::new(Arc::clone(store), PUBLISHER));
+            let worker = fixture.worker_on(&SqlPublisherStore::new(Arc::clone(store), PUBLISHER));
             let runtime = tokio::runtime::Builder::new_current_thread();
             let runtime = { runtime }.enable_all().build().unwrap();
             barrier.wait();
@@ -251,44 +252,48 @@ impl TwoDesks {
             pause(PACE * 2);
             meanwhile();
         });
-        house.ad_server.with(|made| made.pace = Duration::ZERO);
+        fixture.ad_server.with(|made| made.pace = Duration::ZERO);
     }
 }
 
-fn two_processes_make_one_order(desks: &TwoDesks) {
-    let house = &desks.house;
+fn two_processes_make_one_order(processes: &TwoProcesses) {
+    let fixture = &processes.fixture;
     for number in 0..ROUNDS {
-        let (id, packages) = house.buy(number);
-        house.assign(number, &packages);
-        desks.work(&id, || {});
-        let order = house.settle(&id);
+        let (id, packages) = fixture.buy(number);
+        fixture.assign(number, &packages);
+        processes.work(&id, || {});
+        let order = fixture.settle(&id);
         assert_eq!(order.phase, RemotePhase::Settled, "{order:#?}");
-        house.has_once(&id, &packages, 1);
+        fixture.has_once(&id, &packages, 1);
         assert_eq!(order.failures, 0);
     }
-    assert_eq!(house.ad_server.with(|made| made.creatives.len()), 1, "all buys show one creative");
+    assert_eq!(
+        fixture.ad_server.with(|made| made.creatives.len()),
+        1,
+        "all buys show one creative"
+    );
 }
 
 #[test]
 fn two_processes_on_one_order_make_it_once_on_sqlite() {
-    two_processes_make_one_order(&TwoDesks::on_sqlite(&carried_catalogue()));
+    two_processes_make_one_order(&TwoProcesses::on_sqlite(&carried_catalogue()));
 }
 
 #[test]
 fn two_processes_on_one_order_make_it_once_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
-    two_processes_make_one_order(&TwoDesks::on_postgresql(&scratch, &carried_catalogue()));
+    two_processes_make_one_order(&TwoProcesses::on_postgresql(&scratch, &carried_catalogue()));
 }
 
 /// A budget changes while the order is being made: what the ad server has in the end is what was sold.
-fn a_changed_budget_wins(desks: &TwoDesks) {
-    let house = &desks.house;
+fn a_changed_budget_wins(processes: &TwoProcesses) {
+    let fixture = &processes.fixture;
     for number in 0..ROUNDS {
-        let (id, packages) = house.buy(number);
+        let (id, packages) = fixture.buy(number);
         let budget = 15_000 + u32::try_from(number).unwrap();
-        desks.work(&id, || {
+        processes.work(&id, || {
             let change = json!({"package_id": packages[0], "budget": budget});
-            let changed = house.call(
+            let changed = fixture.call(
                 "update_media_buy",
                 json!({
                     "account": account(), "media_buy_id": id, "packages": [change],
@@ -297,11 +302,11 @@ fn a_changed_budget_wins(desks: &TwoDesks) {
             );
             assert_eq!(changed["status"], Value::from("completed"), "{changed}");
         });
-        house.hand.advance(SignedDuration::from_secs(1));
-        let order = house.settle(&id);
+        fixture.hand.advance(SignedDuration::from_secs(1));
+        let order = fixture.settle(&id);
         assert_eq!(order.phase, RemotePhase::Settled, "{order:#?}");
-        house.has_once(&id, &packages, 0);
-        house.ad_server.with(|made| {
+        fixture.has_once(&id, &packages, 0);
+        fixture.ad_server.with(|made| {
             let item = made.line_items_of(&packages[0])[0];
             assert_eq!(item.spec.budget, MoneyAmount::whole(budget));
             let total = made.orders_named(&id)[0].1.spec.budget;
@@ -309,16 +314,16 @@ fn a_changed_budget_wins(desks: &TwoDesks) {
         });
     }
     let is_changed = |made: &mut Made| made.calls.iter().any(|call| call.starts_with("change_"));
-    assert!(house.ad_server.with(is_changed), "a change has come in the middle of the work");
+    assert!(fixture.ad_server.with(is_changed), "a change has come in the middle of the work");
 }
 
 #[test]
 fn a_budget_changed_in_the_middle_wins_on_sqlite() {
-    a_changed_budget_wins(&TwoDesks::on_sqlite(&carried_catalogue()));
+    a_changed_budget_wins(&TwoProcesses::on_sqlite(&carried_catalogue()));
 }
 
 #[test]
 fn a_budget_changed_in_the_middle_wins_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
-    a_changed_budget_wins(&TwoDesks::on_postgresql(&scratch, &carried_catalogue()));
+    a_changed_budget_wins(&TwoProcesses::on_postgresql(&scratch, &carried_catalogue()));
 }

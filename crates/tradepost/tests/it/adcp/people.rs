@@ -23,7 +23,7 @@ use tradepost_store::staff_events::NewStaffDelivery;
 use super::staff::catalogue;
 use crate::process::{Process, data};
 use crate::support::client;
-use crate::support::mail::{MailServer, Manner, Secured};
+use crate::support::mail::{MailBehavior, MailServer, Secured};
 use crate::support::postgres::Scratch;
 use crate::support::webhook::{Webhook, answer, yes};
 
@@ -31,13 +31,13 @@ use crate::support::webhook::{Webhook, answer, yes};
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 /// A publisher as processes of its own, with a buyer.
-pub(super) struct Gazette {
+pub(super) struct PublisherFixture {
     pub(super) folder: tempfile::TempDir,
     process: Process,
     bearer: String,
 }
 
-impl Gazette {
+impl PublisherFixture {
     /// Starts it. `server` is more of the section of the server, `deliveries` the destinations of
     /// messages to people.
     fn start(server: &str, deliveries: &str) -> Self {
@@ -207,14 +207,14 @@ fn hub(url: &str) -> String {
 }
 
 /// What was told, without ids and moments: event and subject.
-fn told(message: &Value) -> (&str, &str) {
+fn event_and_subject(message: &Value) -> (&str, &str) {
     (message["event"].as_str().unwrap(), message["subject"].as_str().unwrap())
 }
 
 fn events_are_told(server: &str) {
     let mut hook = Webhook::start();
     let mut room = Webhook::start();
-    let mut mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let mut mail = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let deliveries = format!(
         r#"
         {}
@@ -239,24 +239,24 @@ fn events_are_told(server: &str) {
         room.url(),
         mail.address.port()
     );
-    let gazette = Gazette::start(server, &deliveries);
-    let account = gazette.open_account();
+    let fixture = PublisherFixture::start(server, &deliveries);
+    let account = fixture.open_account();
     hook.wait(1);
-    gazette.approve_account(&account);
-    let asked = gazette.buy(&account, "front", 1);
+    fixture.approve_account(&account);
+    let asked = fixture.buy(&account, "front", 1);
     let task = asked["task_id"].as_str().unwrap_or_else(|| panic!("{asked}")).to_owned();
     hook.wait(2);
-    gazette.run(&["publisher", "approve", "task", &task]);
+    fixture.run(&["publisher", "approve", "task", &task]);
     hook.wait(3);
-    let booked = gazette.buy(&account, "back", 2);
+    let booked = fixture.buy(&account, "back", 2);
     let buy = booked["media_buy_id"].as_str().unwrap_or_else(|| panic!("{booked}")).to_owned();
     // The same request again sells nothing again.
-    assert_eq!(gazette.buy(&account, "back", 2)["media_buy_id"], json!(buy));
+    assert_eq!(fixture.buy(&account, "back", 2)["media_buy_id"], json!(buy));
     hook.wait(4);
-    gazette.send_creatives(&account);
+    fixture.send_creatives(&account);
     let messages: Vec<Value> = hook.wait(5).iter().map(|request| request.json()).collect();
     assert_eq!(
-        messages.iter().map(told).collect::<Vec<_>>(),
+        messages.iter().map(event_and_subject).collect::<Vec<_>>(),
         [
             ("waits", "account"),
             ("waits", "media_buy"),
@@ -297,22 +297,22 @@ fn events_are_told(server: &str) {
     let body = mails[1].body().replace("=\r\n", "").replace("=\n", "");
     assert!(body.contains(&command), "{body}");
 
-    gazette.process.until("all is noted", || {
-        let listed = gazette.json(&["publisher", "deliveries"]);
+    fixture.process.until("all is noted", || {
+        let listed = fixture.json(&["publisher", "deliveries"]);
         let states =
             listed.as_array().unwrap().iter().map(|delivery| delivery["state"].as_str().unwrap());
         states.collect::<Vec<_>>() == ["delivered"; 10]
     });
     assert_eq!((hook.quiet().len(), room.quiet().len()), (5, 2));
-    let log = gazette.process.log();
+    let log = fixture.process.log();
     assert_eq!(log.matches(" sold ").count() + log.matches(" sold\n").count(), 2, "{log}");
     assert_eq!(log.matches("waits for the approval of a person").count(), 3, "{log}");
     let url = hook.url();
-    let known = [KEY, gazette.bearer.as_str(), url.as_str(), &account, &buy, "banner-1", "15000"];
+    let known = [KEY, fixture.bearer.as_str(), url.as_str(), &account, &buy, "banner-1", "15000"];
     for secret in known {
         assert!(!log.contains(secret), "{secret} is in the log");
     }
-    assert_eq!(gazette.json(&["leads", "deliveries"]), json!([]), "they are no leads");
+    assert_eq!(fixture.json(&["leads", "deliveries"]), json!([]), "they are no leads");
 }
 
 #[test]
@@ -331,23 +331,23 @@ fn of_two_processes_one_tells_of_each_event() {
     let Some(scratch) = Scratch::new() else { return };
     let mut hook = Webhook::start();
     let database = format!("database = \"{}\"", scratch.address());
-    let gazette = Gazette::start(&database, &hub(&hook.url()));
-    let config = gazette.folder.path().join("tradepost.toml");
+    let fixture = PublisherFixture::start(&database, &hub(&hook.url()));
+    let config = fixture.folder.path().join("tradepost.toml");
     let second = tempfile::tempdir().unwrap();
     let other = Process::start(second.path(), &["--config", config.to_str().unwrap()]);
-    let account = gazette.open_account();
-    gazette.approve_account(&account);
+    let account = fixture.open_account();
+    fixture.approve_account(&account);
     let mut sold = BTreeSet::new();
     for number in 0..6 {
-        let process = if number % 2 == 0 { &gazette.process } else { &other };
+        let process = if number % 2 == 0 { &fixture.process } else { &other };
         let order = order(&account, "back", number);
-        let booked = gazette.call_at(process, "create_media_buy", &order);
+        let booked = fixture.call_at(process, "create_media_buy", &order);
         sold.insert(booked["media_buy_id"].as_str().unwrap().to_owned());
     }
     let messages: Vec<Value> = hook.wait(7).iter().map(|request| request.json()).collect();
-    let told =
+    let notified =
         messages.iter().filter_map(|message| message["media_buy_id"].as_str().map(str::to_owned));
-    assert_eq!(told.collect::<BTreeSet<_>>(), sold);
+    assert_eq!(notified.collect::<BTreeSet<_>>(), sold);
     assert_eq!(hook.quiet().len(), 7, "one for the account and one for each buy");
 }
 
@@ -365,35 +365,35 @@ fn a_server_killed_while_it_tells_tells_again() {
         }
         yes()
     });
-    let mut gazette = Gazette::start("", &hub(&hook.url()));
-    let account = gazette.open_account();
-    gazette.approve_account(&account);
+    let mut fixture = PublisherFixture::start("", &hub(&hook.url()));
+    let account = fixture.open_account();
+    fixture.approve_account(&account);
     hook.wait(1);
-    gazette.process.until("it is noted", || {
-        gazette.json(&["publisher", "deliveries"])[0]["state"] == "delivered"
+    fixture.process.until("it is noted", || {
+        fixture.json(&["publisher", "deliveries"])[0]["state"] == "delivered"
     });
-    gazette.buy(&account, "back", 1);
+    fixture.buy(&account, "back", 1);
     arrived.recv().unwrap();
-    let config = gazette.folder.path().join("tradepost.toml");
-    let restart = |gazette: Gazette| {
-        gazette.process.signal("KILL");
-        gazette.process.end();
+    let config = fixture.folder.path().join("tradepost.toml");
+    let restart = |fixture: PublisherFixture| {
+        fixture.process.signal("KILL");
+        fixture.process.end();
         let process =
-            Process::start(gazette.folder.path(), &["--config", config.to_str().unwrap()]);
-        Gazette { process, ..gazette }
+            Process::start(fixture.folder.path(), &["--config", config.to_str().unwrap()]);
+        PublisherFixture { process, ..fixture }
     };
-    gazette = restart(gazette);
+    fixture = restart(fixture);
     go.send(()).unwrap();
     let seen: Vec<Value> = hook.wait(3).iter().map(|request| request.json()).collect();
     let resent: Vec<_> = seen.iter().map(|message| message["delivery"]["resend"].clone()).collect();
     assert_eq!(resent, [json!(false), json!(false), json!(true)]);
     assert_eq!(seen[1]["delivery"]["id"], seen[2]["delivery"]["id"]);
-    gazette.process.until("it is noted", || {
-        gazette.json(&["publisher", "deliveries"])[0]["state"] == "delivered"
+    fixture.process.until("it is noted", || {
+        fixture.json(&["publisher", "deliveries"])[0]["state"] == "delivered"
     });
     // What was taken and noted is not told again.
-    gazette = restart(gazette);
-    gazette.buy(&account, "back", 2);
+    fixture = restart(fixture);
+    fixture.buy(&account, "back", 2);
     hook.wait(4);
     assert_eq!(hook.quiet().len(), 4);
 }
@@ -479,34 +479,34 @@ fn people_are_told_once_whatever_step_a_process_ended_at() {
 #[test]
 fn a_message_given_up_is_counted_and_sent_again() {
     let mut hook = Webhook::answering(|number| if number == 0 { answer("400 No") } else { yes() });
-    let gazette = Gazette::start("", &hub(&hook.url()));
-    let account = gazette.open_account();
+    let fixture = PublisherFixture::start("", &hub(&hook.url()));
+    let account = fixture.open_account();
     hook.wait(1);
-    gazette.process.until("it is given up", || {
-        gazette.json(&["publisher", "deliveries", "--dead"]) != json!([])
+    fixture.process.until("it is given up", || {
+        fixture.json(&["publisher", "deliveries", "--dead"]) != json!([])
     });
-    assert!(gazette.process.log().contains("tradepost publisher resend"));
-    assert_eq!(gazette.json(&["publisher", "resend", &account]), json!({"resent": 1}));
-    assert_eq!(told(&hook.wait(2)[1].json()), ("waits", "account"));
-    let tried = gazette.run(&["publisher", "test-delivery", "hub"]);
+    assert!(fixture.process.log().contains("tradepost publisher resend"));
+    assert_eq!(fixture.json(&["publisher", "resend", &account]), json!({"resent": 1}));
+    assert_eq!(event_and_subject(&hook.wait(2)[1].json()), ("waits", "account"));
+    let tried = fixture.run(&["publisher", "test-delivery", "hub"]);
     assert!(tried.starts_with("hub: "), "{tried}");
     assert_eq!(hook.wait(3)[2].json()["account"]["sandbox"], json!(true));
 }
 
 fn decisions_are_recorded(server: &str) {
-    let gazette = Gazette::start(server, "");
+    let fixture = PublisherFixture::start(server, "");
     for (name, role) in [("vera", "viewer"), ("sam", "seller"), ("amy", "approver")] {
         let whose = ["--role", role, "--publisher", "gazette"];
-        gazette.run(&[&["console", "user", "add", name], &whose[..]].concat());
+        fixture.run(&[&["console", "user", "add", name], &whose[..]].concat());
     }
     let refused = |arguments: &[&str], expected: &str| {
-        let output = gazette.output(&[&["publisher"], arguments].concat());
+        let output = fixture.output(&[&["publisher"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
         let text = String::from_utf8(output.stderr).unwrap();
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(expected), "{arguments:?}: {text}");
     };
-    let account = gazette.open_account();
+    let account = fixture.open_account();
     let account = account.as_str();
     for name in ["vera", "sam"] {
         let role = if name == "vera" { "viewer" } else { "seller" };
@@ -516,20 +516,20 @@ fn decisions_are_recorded(server: &str) {
         refused(&["approve", "account", account, "--by", name], &expected);
     }
     refused(&["approve", "account", account, "--by", "otto"], "gazette has no user otto");
-    let decided = |arguments: &[&str]| gazette.run(&[&["publisher"], arguments].concat());
+    let decided = |arguments: &[&str]| fixture.run(&[&["publisher"], arguments].concat());
     let why = "the contract is signed";
     decided(&["approve", "account", account, "--by", "amy", "--why", why]);
     // To decide what is decided already changes nothing, and is no second entry.
     decided(&["approve", "account", account, "--by", "amy"]);
     let task = |number| {
-        let asked = gazette.buy(account, "front", number);
+        let asked = fixture.buy(account, "front", number);
         asked["task_id"].as_str().unwrap_or_else(|| panic!("{asked}")).to_owned()
     };
     let first = task(1);
     let second = task(2);
     decided(&["approve", "task", &first, "--by", "AMY", "--why", "within the budget of May"]);
     decided(&["decline", "task", &second, "--reason", "no shoes on the front page"]);
-    gazette.send_creatives(account);
+    fixture.send_creatives(account);
     decided(&["approve", "creative", "banner-1"]);
     decided(&["suspend", "creative", "banner-1", "--by", "sam", "--why", "complaint 17"]);
     decided(&["resume", "creative", "banner-1", "--by", "sam"]);
@@ -541,7 +541,7 @@ fn decisions_are_recorded(server: &str) {
     decided(&["close", "account", account, "--by", "amy", "--why", "out of business"]);
     refused(&["decline", "account", account, "--by", "amy", "--why", "a\nb"], "one line of text");
 
-    let listed = gazette.json(&["audit", "list", "--publisher", "gazette"]);
+    let listed = fixture.json(&["audit", "list", "--publisher", "gazette"]);
     let mut entries: Vec<&Value> = listed.as_array().unwrap().iter().collect();
     entries.reverse();
     let line = |entry: &&Value| {
@@ -592,7 +592,7 @@ fn decisions_are_recorded(server: &str) {
             "amy by cli:root closed ACCOUNT | account: active -> closed; why: out of business",
         ]
     );
-    let verified = gazette.json(&["audit", "verify"]);
+    let verified = fixture.json(&["audit", "verify"]);
     assert_eq!(verified["intact"], json!(true), "{verified}");
     assert_eq!(verified["staff"]["members"], json!(3), "{verified}");
 }
@@ -611,13 +611,17 @@ fn every_decision_is_recorded_with_who_and_why_on_postgresql() {
 #[test]
 fn what_the_time_approves_is_told_as_sold_and_recorded() {
     let mut hook = Webhook::start();
-    let gazette = Gazette::start("", &hub(&hook.url()));
-    let account = gazette.open_account();
-    gazette.approve_account(&account);
-    let asked = gazette.buy(&account, "soon", 1);
+    let fixture = PublisherFixture::start("", &hub(&hook.url()));
+    let account = fixture.open_account();
+    fixture.approve_account(&account);
+    let asked = fixture.buy(&account, "soon", 1);
     let messages: Vec<Value> = hook.wait(2).iter().map(|request| request.json()).collect();
-    assert_eq!(told(&messages[1]), ("sold", "media_buy"), "nobody has to decide about it");
-    let listed = gazette.json(&["audit", "list", "--publisher", "gazette"]);
+    assert_eq!(
+        event_and_subject(&messages[1]),
+        ("sold", "media_buy"),
+        "nobody has to decide about it"
+    );
+    let listed = fixture.json(&["audit", "list", "--publisher", "gazette"]);
     let entry = &listed[0];
     assert_eq!((&entry["actor"], &entry["action"]), (&json!("schedule"), &json!("approved")));
     assert_eq!(entry["subject"], asked["task_id"]);
@@ -627,11 +631,11 @@ fn what_the_time_approves_is_told_as_sold_and_recorded() {
 #[test]
 fn what_a_buyer_changes_about_a_buy_is_told_once() {
     let mut hook = Webhook::start();
-    let gazette = Gazette::start("", &hub(&hook.url()));
-    let account = gazette.open_account();
+    let fixture = PublisherFixture::start("", &hub(&hook.url()));
+    let account = fixture.open_account();
     hook.wait(1);
-    gazette.approve_account(&account);
-    let mut buy = gazette.buy(&account, "back", 1);
+    fixture.approve_account(&account);
+    let mut buy = fixture.buy(&account, "back", 1);
     hook.wait(2);
     let package = buy["packages"][0]["package_id"].clone();
     let mut number = 0;
@@ -644,10 +648,10 @@ fn what_a_buyer_changes_about_a_buy_is_told_once() {
         });
         let members = changes.as_object().unwrap().clone();
         request.as_object_mut().unwrap().extend(members);
-        let changed = gazette.call("update_media_buy", &request);
+        let changed = fixture.call("update_media_buy", &request);
         assert_eq!(changed["status"], "completed", "{changed}");
         // The same request again changes nothing again.
-        let again = gazette.call("update_media_buy", &request);
+        let again = fixture.call("update_media_buy", &request);
         assert_eq!(again["revision"], changed["revision"], "{again}");
         buy["revision"] = changed["revision"].clone();
     };
@@ -662,10 +666,13 @@ fn what_a_buyer_changes_about_a_buy_is_told_once() {
     hook.wait(5);
     change(&json!({"canceled": true}));
     let messages: Vec<Value> = hook.wait(6).iter().map(|request| request.json()).collect();
-    let told: Vec<_> =
-        messages.iter().skip(1).map(|message| (told(message).0, &message["changes"])).collect();
+    let notified: Vec<_> = messages
+        .iter()
+        .skip(1)
+        .map(|message| (event_and_subject(message).0, &message["changes"]))
+        .collect();
     assert_eq!(
-        told,
+        notified,
         [
             ("sold", &Value::Null),
             ("changed", &json!(["budget_raised"])),
@@ -685,17 +692,17 @@ fn what_a_buyer_changes_about_a_buy_is_told_once() {
 #[test]
 fn a_sandbox_publishers_messages_say_so_whatever_the_account() {
     let mut hook = Webhook::start();
-    let gazette = Gazette::start_as("sandbox = true", "", &hub(&hook.url()));
-    let account = gazette.open_account();
+    let fixture = PublisherFixture::start_as("sandbox = true", "", &hub(&hook.url()));
+    let account = fixture.open_account();
     hook.wait(1);
-    gazette.approve_account(&account);
-    gazette.buy(&account, "front", 1);
+    fixture.approve_account(&account);
+    fixture.buy(&account, "front", 1);
     hook.wait(2);
-    gazette.buy(&account, "back", 2);
+    fixture.buy(&account, "back", 2);
     hook.wait(3);
-    gazette.buy(&account, "soon", 3);
+    fixture.buy(&account, "soon", 3);
     hook.wait(4);
-    gazette.send_creatives(&account);
+    fixture.send_creatives(&account);
     let messages: Vec<Value> = hook.wait(5).iter().map(|request| request.json()).collect();
     for message in &messages {
         let summary = message["summary"].as_str().unwrap();
@@ -703,8 +710,8 @@ fn a_sandbox_publishers_messages_say_so_whatever_the_account() {
         assert_eq!(message["sandbox"], json!(true), "{message}");
         assert_eq!(message["account"]["sandbox"], json!(false), "{message}");
     }
-    gazette.process.until("the log says so, too", || {
-        gazette.process.log().matches("sandbox=true").count() == messages.len()
+    fixture.process.until("the log says so, too", || {
+        fixture.process.log().matches("sandbox=true").count() == messages.len()
     });
 }
 
@@ -712,19 +719,19 @@ fn a_sandbox_publishers_messages_say_so_whatever_the_account() {
 fn a_sale_that_waited_is_told_with_its_agent() {
     let mut hook = Webhook::start();
     let nova = "[[publishers.agents]]\nid = \"nova\"\ncredentials = [\"nova\"]\n";
-    let gazette = Gazette::start("", &format!("{nova}{}", hub(&hook.url())));
-    let account = gazette.open_account();
+    let fixture = PublisherFixture::start("", &format!("{nova}{}", hub(&hook.url())));
+    let account = fixture.open_account();
     hook.wait(1);
-    gazette.approve_account(&account);
-    gazette.run(&["publisher", "grant", &account, "nova"]);
-    let nova = Gazette { bearer: gazette.bearer_of("nova"), ..gazette };
+    fixture.approve_account(&account);
+    fixture.run(&["publisher", "grant", &account, "nova"]);
+    let nova = PublisherFixture { bearer: fixture.bearer_of("nova"), ..fixture };
     let asked = nova.buy(&account, "front", 1);
     let task = asked["task_id"].as_str().unwrap_or_else(|| panic!("{asked}"));
     hook.wait(2);
     nova.run(&["publisher", "approve", "task", task]);
     let messages: Vec<Value> = hook.wait(3).iter().map(|request| request.json()).collect();
     let agents: Vec<_> =
-        messages.iter().map(|message| (told(message).0, &message["agent"])).collect();
+        messages.iter().map(|message| (event_and_subject(message).0, &message["agent"])).collect();
     let acme = json!("acme");
     let nova = json!("nova");
     assert_eq!(agents, [("waits", &acme), ("waits", &nova), ("sold", &nova)]);
@@ -732,28 +739,28 @@ fn a_sale_that_waited_is_told_with_its_agent() {
 
 #[test]
 fn roles_at_a_publisher_and_a_dealer_do_not_mix() {
-    let gazette = Gazette::start("", "");
+    let fixture = PublisherFixture::start("", "");
     for (arguments, expected) in [
         (["--role", "desk", "--publisher", "gazette"], "desk is not a role at a publisher"),
         (["--role", "approver", "--dealer", "gazette"], "approver is not a role at a dealer"),
         (["--role", "seller", "--publisher", "herald"], "its publishers are: gazette"),
     ] {
         let output =
-            gazette.output(&[&["console", "user", "add", "dora"], &arguments[..]].concat());
+            fixture.output(&[&["console", "user", "add", "dora"], &arguments[..]].concat());
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(text.contains(expected), "{arguments:?}: {text}");
     }
-    assert_eq!(gazette.json(&["console", "user", "list"]), json!([]));
+    assert_eq!(fixture.json(&["console", "user", "list"]), json!([]));
 }
 
 #[test]
 fn a_publishers_refusals_are_kept_without_the_buyers_words() {
-    let gazette = Gazette::start("", "");
+    let fixture = PublisherFixture::start("", "");
     let account = json!({"account_id": "acc_planted_word"});
-    let refused = gazette.call("get_media_buys", &json!({"account": account}));
+    let refused = fixture.call("get_media_buys", &json!({"account": account}));
     assert_eq!(refused["adcp_error"]["code"], "ACCOUNT_NOT_FOUND", "{refused}");
     let wrong = json!({"account": account, "packages": "planted_word", "idempotency_key": 7});
-    let refused = gazette.call("create_media_buy", &wrong);
+    let refused = fixture.call("create_media_buy", &wrong);
     assert_eq!(refused["status"], "failed", "{refused}");
     let part = json!({"data": {"skill": "get_media_buys", "input": {"account": account}}});
     let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [part]});
@@ -762,16 +769,16 @@ fn a_publishers_refusals_are_kept_without_the_buyers_words() {
     });
     let headers = [
         ("Content-Type", "application/json"),
-        ("Authorization", gazette.bearer.as_str()),
+        ("Authorization", fixture.bearer.as_str()),
         ("A2A-Version", "1.0"),
         ("A2A-Extensions", crate::support::publisher::EXTENSION),
     ];
-    let address = gazette.process.address;
+    let address = fixture.process.address;
     client::request(address, "POST", "/a2a", &headers, body.to_string().as_bytes());
     // Nobody whose credential is known.
     let headers = [("Content-Type", "application/json"), ("Authorization", "Bearer planted_word")];
     client::request(address, "POST", "/a2a", &headers, body.to_string().as_bytes());
-    let Gazette { folder, process, .. } = gazette;
+    let PublisherFixture { folder, process, .. } = fixture;
     // What waits is written before it ends.
     process.signal("TERM");
     assert!(process.end().success());
@@ -823,9 +830,9 @@ fn a_publishers_refusals_are_kept_without_the_buyers_words() {
 
 fn two_people_approve(server: &str) {
     let limit = "approvals = { four_eyes_above = [{ currency = \"USD\", amount = 10000 }] }";
-    let gazette = Gazette::start_as(limit, server, "");
+    let fixture = PublisherFixture::start_as(limit, server, "");
     for name in ["amy", "ben"] {
-        gazette.run(&[
+        fixture.run(&[
             "console",
             "user",
             "add",
@@ -836,14 +843,14 @@ fn two_people_approve(server: &str) {
             "gazette",
         ]);
     }
-    let account = gazette.open_account();
-    gazette.run(&["publisher", "approve", "account", &account]);
+    let account = fixture.open_account();
+    fixture.run(&["publisher", "approve", "account", &account]);
     // Nobody approves purchases of this product, and the time those of the other.
     for (number, product) in (1_u32..).zip(["back", "soon"]) {
-        let task = gazette.buy(&account, product, number);
+        let task = fixture.buy(&account, product, number);
         let task = task["task_id"].as_str().unwrap_or_else(|| panic!("{task}"));
         let approve = |by: &[&str]| {
-            let output = gazette.output(&[&["publisher", "approve", "task", task], by].concat());
+            let output = fixture.output(&[&["publisher", "approve", "task", task], by].concat());
             let said = [output.stdout, output.stderr].concat();
             format!("{:?} {}", output.status.code(), String::from_utf8(said).unwrap())
         };
@@ -858,19 +865,19 @@ fn two_people_approve(server: &str) {
         let second = approve(&["--by", "ben"]);
         assert!(second.contains("was submitted and is completed now"), "{second}");
     }
-    let listed = gazette.json(&["publisher", "buys", "list"]);
+    let listed = fixture.json(&["publisher", "buys", "list"]);
     let id = listed[0]["id"].as_str().unwrap();
-    let paused = gazette.json(&["publisher", "pause", "buy", id, "--reason", "A complaint."]);
+    let paused = fixture.json(&["publisher", "pause", "buy", id, "--reason", "A complaint."]);
     // Without creatives it does not run anyway.
     assert_eq!(paused["after"], "pending_creatives", "{paused}");
-    let shown = gazette.json(&["publisher", "buys", "show", id]);
+    let shown = fixture.json(&["publisher", "buys", "show", id]);
     assert_eq!(shown["held_because"], "A complaint.", "{shown}");
-    let refused = gazette.output(&["publisher", "cancel", "buy", id]);
+    let refused = fixture.output(&["publisher", "cancel", "buy", id]);
     assert_eq!(refused.status.code(), Some(2), "without a reason");
-    let canceled = gazette.json(&["publisher", "cancel", "buy", id, "--reason", "Withdrawn."]);
+    let canceled = fixture.json(&["publisher", "cancel", "buy", id, "--reason", "Withdrawn."]);
     assert_eq!(canceled["after"], "canceled", "{canceled}");
     let asked = json!({"account": {"account_id": account}, "media_buy_ids": [id]});
-    let shown = gazette.call("get_media_buys", &asked);
+    let shown = fixture.call("get_media_buys", &asked);
     assert_eq!(shown["media_buys"][0]["cancellation"]["canceled_by"], "seller", "{shown}");
 }
 

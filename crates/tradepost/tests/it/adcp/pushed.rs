@@ -22,7 +22,7 @@ const PUSHERS: u64 = 8;
 const KILLS: usize = 6;
 
 /// A server with two publishers, of which one has sold something.
-struct House {
+struct PushFixture {
     folder: tempfile::TempDir,
     is_shared: bool,
     process: Process,
@@ -91,7 +91,7 @@ fn call(address: SocketAddr, bearer: &str, tool: &str, arguments: &Value) -> Val
     client::raw(address, &bytes).unwrap().json()["result"]["structuredContent"].clone()
 }
 
-impl House {
+impl PushFixture {
     fn new(scratch: Option<&Scratch>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let is_shared = scratch.is_some();
@@ -203,14 +203,14 @@ fn push(operators: SocketAddr, publisher: &str, headers: &[(&str, &str)], body: 
 }
 
 fn is_pushed_and_imported(scratch: Option<&Scratch>) {
-    let house = House::new(scratch);
-    let day = house.day();
+    let fixture = PushFixture::new(scratch);
+    let day = fixture.day();
     let good = json!([
-        {"media_buy_id": house.buy(), "package_id": house.package(0), "date": day,
+        {"media_buy_id": fixture.buy(), "package_id": fixture.package(0), "date": day,
          "impressions": 1000, "clicks": 3, "completed_views": 1, "spend": 8.5, "currency": "USD"},
-        {"package_id": house.package(1), "date": day, "impressions": 20, "spend": 0},
+        {"package_id": fixture.package(1), "date": day, "impressions": 20, "spend": 0},
     ]);
-    let stored = house.rows(&good);
+    let stored = fixture.rows(&good);
     expect_test::expect![[r#"
         200 {
           "rows": 2,
@@ -230,15 +230,15 @@ fn is_pushed_and_imported(scratch: Option<&Scratch>) {
           ]
         }
     "#]]
-    .assert_eq(&house.shown(&stored));
-    assert_eq!(house.delivered(), [1000, 20, 1020]);
-    let again = house.rows(&good);
+    .assert_eq(&fixture.shown(&stored));
+    assert_eq!(fixture.delivered(), [1000, 20, 1020]);
+    let again = fixture.rows(&good);
     assert_eq!((again.status, &again.json()["changed"]), (200, &json!(0)));
     let bad = json!([
-        {"media_buy_id": house.buy(), "package_id": house.package(0), "date": day,
+        {"media_buy_id": fixture.buy(), "package_id": fixture.package(0), "date": day,
          "impressions": 7, "spend": 1},
-        {"media_buy_id": house.buy(), "date": "2020-01-01", "impressions": -1, "spend": "1"},
-        {"media_buy_id": house.buy(), "package_id": house.package(1), "date": "2020-01-01",
+        {"media_buy_id": fixture.buy(), "date": "2020-01-01", "impressions": -1, "spend": "1"},
+        {"media_buy_id": fixture.buy(), "package_id": fixture.package(1), "date": "2020-01-01",
          "impressions": 1, "spend": 3_000_000, "currency": "EUR"},
         {"media_buy_id": "mb_nothing", "date": day, "impressions": 1, "spend": 1},
     ]);
@@ -283,27 +283,27 @@ fn is_pushed_and_imported(scratch: Option<&Scratch>) {
           }
         }
     "#]]
-    .assert_eq(&house.shown(&house.rows(&bad)));
-    assert_eq!(house.delivered(), [1000, 20, 1020], "nothing is stored");
+    .assert_eq(&fixture.shown(&fixture.rows(&bad)));
+    assert_eq!(fixture.delivered(), [1000, 20, 1020], "nothing is stored");
 
     // A table, with less than before.
-    let bearer = format!("Bearer {}", house.key);
+    let bearer = format!("Bearer {}", fixture.key);
     let table = format!(
         "Day;Package;Impressions;Revenue (USD);Site\n{day};{};900;7,20;home\nTotal;;900;7,20;\n",
-        house.package(0)
+        fixture.package(0)
     );
     let headers = [("Authorization", bearer.as_str()), ("Content-Type", "text/csv; charset=utf-8")];
-    let stored = house.push("gazette", &headers, table.as_bytes());
+    let stored = fixture.push("gazette", &headers, table.as_bytes());
     assert_eq!((stored.status, &stored.json()["changed"]), (200, &json!(1)));
     let left_out = |name: &str| stored.json()[name].clone();
     assert_eq!([left_out("ignored_columns"), left_out("total_rows")], [json!(["Site"]), json!(1)]);
-    assert_eq!(house.delivered(), [900, 20, 920]);
+    assert_eq!(fixture.delivered(), [900, 20, 920]);
 
     // By hand, with every problem of the file.
-    let file = house.folder.path().join("export.csv");
+    let file = fixture.folder.path().join("export.csv");
     std::fs::write(
         &file,
-        format!("date,package,imps,cost\n{day},x,1,-1\n2020-01-01,{},1,1\n", house.package(0)),
+        format!("date,package,imps,cost\n{day},x,1,-1\n2020-01-01,{},1,1\n", fixture.package(0)),
     )
     .unwrap();
     expect_test::expect![[r#"
@@ -313,12 +313,12 @@ fn is_pushed_and_imported(scratch: Option<&Scratch>) {
           row 3, column "date": the flight begins on DAY; check the date, or the media buy
         hint: correct them, and import the whole file again
     "#]]
-    .assert_eq(&house.said(&["import", "export.csv"]));
+    .assert_eq(&fixture.said(&["import", "export.csv"]));
     std::fs::write(
         &file,
         format!(
             "date,package,imps,cost,site\n{day},{},950,7.6,home\nTotal,,950,7.6,\n",
-            house.package(0)
+            fixture.package(0)
         ),
     )
     .unwrap();
@@ -328,15 +328,15 @@ fn is_pushed_and_imported(scratch: Option<&Scratch>) {
         columns without a meaning: site
         rows with totals, left out: 1
     "#]]
-    .assert_eq(&house.said(&["import", "export.csv"]));
+    .assert_eq(&fixture.said(&["import", "export.csv"]));
     let many = format!("date,package,imps,cost\n{}", "x,p,1,1\n".repeat(1_001));
     std::fs::write(&file, many).unwrap();
-    let said = house.said(&["import", "export.csv", "--json"]);
+    let said = fixture.said(&["import", "export.csv", "--json"]);
     let end: String = said.chars().rev().take(400).collect();
     let end: String = end.chars().rev().filter(|c| !c.is_whitespace()).collect();
     assert!(said.contains("\"problems_not_listed\""), "{end}");
-    assert_eq!(house.delivered(), [950, 20, 970]);
-    let exported = house.said(&["export", "--format", "csv"]);
+    assert_eq!(fixture.delivered(), [950, 20, 970]);
+    let exported = fixture.said(&["export", "--format", "csv"]);
     assert!(exported.contains("gazette,BUY,pending_creatives,"), "{exported}");
     assert!(
         exported.lines().nth(1).unwrap().ends_with("final_reports,pushed_reports"),
@@ -345,7 +345,7 @@ fn is_pushed_and_imported(scratch: Option<&Scratch>) {
     assert!(exported.lines().nth(2).unwrap().ends_with(",0,2"), "{exported}");
 
     let audit = ["audit", "list", "--publisher", "gazette", "--json"];
-    let audit = stdout(&tradepost(house.folder.path(), house.is_shared, &audit));
+    let audit = stdout(&tradepost(fixture.folder.path(), fixture.is_shared, &audit));
     let entries = audit.matches("delivery_reported").count();
     assert_eq!(entries, 3, "two pushes and an import that changed something: {audit}");
     assert!(audit.contains("key:adops"), "{audit}");
@@ -365,35 +365,35 @@ fn delivery_is_pushed_and_imported_on_postgresql_too() {
 
 #[test]
 fn pushed_delivery_needs_its_scope_and_its_own_publisher() {
-    let house = House::new(None);
+    let fixture = PushFixture::new(None);
     let created = |more: &[&str]| {
-        let made = tradepost(house.folder.path(), false, &[&["keys", "create"], more].concat());
+        let made = tradepost(fixture.folder.path(), false, &[&["keys", "create"], more].concat());
         format!("Bearer {}", stdout(&made).trim())
     };
     let reads = created(&["--admin", "--name", "reader", "--scope", "dealers:write"]);
-    let own = format!("Bearer {}", house.key);
+    let own = format!("Bearer {}", fixture.key);
     let row = |buy: &str| {
-        let row = json!({"media_buy_id": buy, "date": house.day(), "impressions": 1, "spend": 1});
+        let row = json!({"media_buy_id": buy, "date": fixture.day(), "impressions": 1, "spend": 1});
         json!({"rows": [row]}).to_string()
     };
-    let body = row(house.buy());
+    let body = row(fixture.buy());
     let ask = |publisher: &str, bearer: &str, kind: &str, body: &[u8]| {
         let headers = [("Authorization", bearer), ("Content-Type", kind)];
-        let answer = house.push(publisher, &headers, body);
+        let answer = fixture.push(publisher, &headers, body);
         format!("{} {}", answer.status, answer.json()["error"]["code"])
     };
     let json_body = "application/json";
-    let anonymous = house.push("gazette", &[("Content-Type", json_body)], body.as_bytes());
+    let anonymous = fixture.push("gazette", &[("Content-Type", json_body)], body.as_bytes());
     assert_eq!(anonymous.status, 401);
-    let nobody = house.push("nobody", &[("Content-Type", json_body)], body.as_bytes());
+    let nobody = fixture.push("nobody", &[("Content-Type", json_body)], body.as_bytes());
     assert_eq!((nobody.status, &nobody.body), (401, &anonymous.body));
     let of_reader = [("Authorization", reads.as_str()), ("Content-Type", json_body)];
-    let lacking = house.push("gazette", &of_reader, body.as_bytes());
+    let lacking = fixture.push("gazette", &of_reader, body.as_bytes());
     assert_eq!(lacking.json()["error"]["message"], "the key lacks the scope delivery:write");
     let large = vec![b' '; 4 * 1024 * 1024 + 1];
     for (asked, expected) in [
         (ask("gazette", &reads, json_body, body.as_bytes()), r#"403 "PERMISSION_DENIED""#),
-        (ask("gazette", &house.bearer, json_body, body.as_bytes()), r#"401 "UNAUTHENTICATED""#),
+        (ask("gazette", &fixture.bearer, json_body, body.as_bytes()), r#"401 "UNAUTHENTICATED""#),
         (ask("nobody", &own, json_body, body.as_bytes()), r#"404 "NOT_FOUND""#),
         (ask("gazette", &own, "text/plain", body.as_bytes()), r#"415 "UNSUPPORTED_MEDIA_TYPE""#),
         (ask("gazette", &own, json_body, b"{"), r#"400 "INVALID_JSON""#),
@@ -404,7 +404,7 @@ fn pushed_delivery_needs_its_scope_and_its_own_publisher() {
         assert_eq!(asked, expected);
     }
     let got = client::request(
-        house.operators,
+        fixture.operators,
         "GET",
         "/admin/v1/publishers/gazette/delivery",
         &[("Authorization", &own)],
@@ -413,30 +413,30 @@ fn pushed_delivery_needs_its_scope_and_its_own_publisher() {
     assert_eq!(got.status, 405);
     // Another publisher's media buy is answered like one that there is not.
     let headers = [("Authorization", own.as_str()), ("Content-Type", json_body)];
-    let foreign = house.push("herald", &headers, body.as_bytes());
-    let absent = house.push("herald", &headers, row("mb_nothing").as_bytes());
+    let foreign = fixture.push("herald", &headers, body.as_bytes());
+    let absent = fixture.push("herald", &headers, row("mb_nothing").as_bytes());
     assert_eq!((foreign.status, &foreign.body), (422, &absent.body));
-    assert_eq!(house.delivered(), [0, 0, 0]);
+    assert_eq!(fixture.delivered(), [0, 0, 0]);
 }
 
 fn are_taken_one_after_the_other(scratch: Option<&Scratch>) {
-    let house = House::new(scratch);
+    let fixture = PushFixture::new(scratch);
     let barrier = Barrier::new(usize::try_from(PUSHERS).unwrap());
     std::thread::scope(|scope| {
         for number in 1..=PUSHERS {
-            let house = &house;
+            let fixture = &fixture;
             let barrier = &barrier;
             scope.spawn(move || {
-                let rows = house.same(number * 100);
+                let rows = fixture.same(number * 100);
                 barrier.wait();
                 for _ in 0..5 {
-                    let answer = house.rows(&rows);
+                    let answer = fixture.rows(&rows);
                     assert_eq!(answer.status, 200, "{}", answer.snapshot());
                 }
             });
         }
     });
-    let [first, second, all] = house.delivered();
+    let [first, second, all] = fixture.delivered();
     assert_eq!((first, first + second), (second, all), "both rows of one push");
     assert!(first % 100 == 0 && (1..=PUSHERS).contains(&(first / 100)), "{first}");
 }
@@ -455,15 +455,15 @@ fn pushes_at_one_moment_are_whole_on_postgresql_too() {
 
 #[test]
 fn an_acknowledged_push_is_stored_whole_despite_kills() {
-    let mut house = House::new(None);
-    let folder = house.folder.path().to_owned();
+    let mut fixture = PushFixture::new(None);
+    let folder = fixture.folder.path().to_owned();
     let mut rng = fastrand::Rng::with_seed(0xde11);
     let mut pushed = 0;
     let mut kept = 0;
     for _ in 0..KILLS {
-        let operators = house.process.operators();
-        let bodies = |number: u64| json!({"rows": house.same(number)}).to_string();
-        let bearer = format!("Bearer {}", house.key);
+        let operators = fixture.process.operators();
+        let bodies = |number: u64| json!({"rows": fixture.same(number)}).to_string();
+        let bearer = format!("Bearer {}", fixture.key);
         let acknowledged = std::thread::scope(|scope| {
             let pusher = scope.spawn(|| {
                 let mut last = pushed;
@@ -480,14 +480,14 @@ fn an_acknowledged_push_is_stored_whole_despite_kills() {
                 }
             });
             pause(Duration::from_micros(rng.u64(20_000..150_000)));
-            house.process.signal("KILL");
+            fixture.process.signal("KILL");
             pusher.join().unwrap()
         });
-        house.process.kill();
+        fixture.process.kill();
         // The next process says anew where operators ask.
         std::fs::remove_file(folder.join("log")).unwrap();
-        house.process = start(&folder);
-        let [first, second, all] = house.delivered();
+        fixture.process = start(&folder);
+        let [first, second, all] = fixture.delivered();
         assert_eq!((first, first + second), (second, all), "all rows of a push or none");
         assert!([acknowledged, acknowledged + 1].contains(&first), "{acknowledged}: {first}");
         kept += acknowledged - pushed;

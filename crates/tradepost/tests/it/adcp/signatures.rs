@@ -102,8 +102,11 @@ fn b_2_whoever_signs_is_the_agent_of_the_key() {
     assert_eq!(said(&signed(&publisher, &paused, 1, &accounts())), "200 - AGENT_SUSPENDED");
     let again = signed(&publisher, &acme, 1, &accounts());
     assert_eq!(said(&again), r#"401 Signature error="request_signature_replayed" AUTH_INVALID"#);
-    let stranger = signed(&publisher, &Signer::new("k"), 1, &accounts());
-    assert_eq!(said(&stranger), r#"401 Signature error="request_signature_invalid" AUTH_INVALID"#);
+    let unknown_signer = signed(&publisher, &Signer::new("k"), 1, &accounts());
+    assert_eq!(
+        said(&unknown_signer),
+        r#"401 Signature error="request_signature_invalid" AUTH_INVALID"#
+    );
 }
 
 #[test]
@@ -127,8 +130,11 @@ fn no_other_credential_makes_a_bad_signature_good() {
             "header_malformed",
         ),
     ] {
-        let heard = said(&publisher.post("acme", "/mcp", headers, body));
-        assert_eq!(heard, format!("401 Signature error=\"request_signature_{code}\" AUTH_INVALID"));
+        let answer = said(&publisher.post("acme", "/mcp", headers, body));
+        assert_eq!(
+            answer,
+            format!("401 Signature error=\"request_signature_{code}\" AUTH_INVALID")
+        );
     }
     let elsewhere = publisher.post("acme", "/a2a", &headers, &body);
     assert_eq!(elsewhere.status, 401, "it was made for another path");
@@ -157,8 +163,8 @@ fn what_must_be_signed_is_refused_when_nothing_else_vouches() {
     assert!(read.starts_with("401 Bearer"), "what needs none is as before: {read}");
     let ignored = start();
     let body = accounts();
-    let heard = signed(&ignored, &acme, 1, &body);
-    assert!(said(&heard).starts_with("401 Bearer"), "where signatures are not believed");
+    let answer = signed(&ignored, &acme, 1, &body);
+    assert!(said(&answer).starts_with("401 Bearer"), "where signatures are not believed");
 }
 
 #[test]
@@ -174,8 +180,8 @@ fn published_keys_are_found_and_asked_for_with_moderation() {
     let first = Signer::new("first");
     let second = Signer::new("second");
     let code = |signer: &Signer, nonce| {
-        let heard = said(&signed(&publisher, signer, nonce, &accounts()));
-        heard.split('"').nth(1).unwrap_or(&heard).to_owned()
+        let answer = said(&signed(&publisher, signer, nonce, &accounts()));
+        answer.split('"').nth(1).unwrap_or(&answer).to_owned()
     };
     assert_eq!(code(&first, 1), "request_signature_brand_json_unreachable");
     assert_eq!(site.asked(), ["/.well-known/brand.json"]);
@@ -213,9 +219,9 @@ fn a_signature_made_for_another_seller_is_not_believed() {
     let other = acme.sign("http://other.example/mcp", &body, 1);
     let headers = other.iter().map(|(name, value)| (*name, value.as_str()));
     let headers: Vec<_> = headers.chain([("Host", "other.example")]).collect();
-    let heard = said(&publisher.post("nobody", "/mcp", &headers, &body));
+    let answer = said(&publisher.post("nobody", "/mcp", &headers, &body));
     let malformed = r#"401 Signature error="request_target_uri_malformed" AUTH_INVALID"#;
-    assert_eq!(heard, malformed);
+    assert_eq!(answer, malformed);
 }
 
 #[test]
@@ -239,8 +245,8 @@ fn what_cannot_be_noted_as_used_is_not_believed() {
     let publisher =
         start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     publisher.damage("DROP TABLE used_signatures");
-    let heard = signed(&publisher, &acme, 1, &accounts());
-    assert_eq!(said(&heard), "503 - SERVICE_UNAVAILABLE");
+    let answer = signed(&publisher, &acme, 1, &accounts());
+    assert_eq!(said(&answer), "503 - SERVICE_UNAVAILABLE");
 }
 
 #[test]
@@ -282,8 +288,8 @@ fn a_signed_body_with_a_member_twice_is_malformed() {
     let publisher =
         start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let twice = accounts().replacen('{', r#"{"id":2,"#, 1);
-    let heard = said(&signed(&publisher, &acme, 1, &twice));
-    assert_eq!(heard, r#"401 Signature error="request_body_malformed" AUTH_INVALID"#);
+    let answer = said(&signed(&publisher, &acme, 1, &twice));
+    assert_eq!(answer, r#"401 Signature error="request_body_malformed" AUTH_INVALID"#);
 }
 
 #[test]

@@ -337,13 +337,13 @@ proptest! {
             let expected = everything(&memory);
             // At once, because most of the time is spent on waiting for the server.
             let [first, second] = &publisher_stores;
-            let told = std::thread::scope(|scope| {
+            let answers = std::thread::scope(|scope| {
                 let first = scope.spawn(|| everything(first));
                 let second = everything(second);
                 [first.join().unwrap(), second]
             });
-            prop_assert_eq!(&told[0], &expected);
-            prop_assert_eq!(&told[1], &expected);
+            prop_assert_eq!(&answers[0], &expected);
+            prop_assert_eq!(&answers[1], &expected);
         }
     }
 }

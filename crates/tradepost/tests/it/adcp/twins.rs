@@ -25,15 +25,15 @@ const OFFERED: [(&str, &str); 3] = [
     ("$AGENT", "https://ads.gazette.example"),
 ];
 
-/// Identifiers by the words of the requests.
-type Words = BTreeMap<String, String>;
+/// Identifiers by the placeholders of the requests.
+type IdByPlaceholder = BTreeMap<String, String>;
 
 /// A publisher of which two tenants have one of everything.
-struct Stage {
+struct TwoTenants {
     publisher: Publisher,
     things: Value,
-    acme: Words,
-    nova: Words,
+    acme: IdByPlaceholder,
+    nova: IdByPlaceholder,
 }
 
 /// Gives the publisher something to sell.
@@ -48,7 +48,7 @@ fn like(id: &str) -> String {
 }
 
 /// A request with everything put in.
-fn filled(value: &Value, words: &Words) -> Value {
+fn filled(value: &Value, words: &IdByPlaceholder) -> Value {
     match value {
         Value::String(text) if text == "$KEY" => json!(uuid::Uuid::new_v4().to_string()),
         Value::String(text) => words.get(text).map_or_else(|| value.clone(), |id| json!(id)),
@@ -96,21 +96,21 @@ fn plain(text: &str) -> String {
     }
 }
 
-impl Stage {
+impl TwoTenants {
     fn new() -> Self {
         let things: Value = tradepost_document::json::from_str(THINGS).unwrap();
-        let acme = Words::new();
-        let nova = Words::new();
-        let mut stage = Self { publisher: start_with(&sells), things, acme, nova };
-        stage.nova = stage.furnish("nova", 0);
-        stage.acme = stage.furnish("acme", 1);
-        stage
+        let acme = IdByPlaceholder::new();
+        let nova = IdByPlaceholder::new();
+        let mut tenants = Self { publisher: start_with(&sells), things, acme, nova };
+        tenants.nova = tenants.create_things("nova", 0);
+        tenants.acme = tenants.create_things("acme", 1);
+        tenants
     }
 
     /// Makes everything as somebody. The product that waits for approval is exclusive, so that each takes
     /// one of its days.
-    fn furnish(&self, who: &str, day: usize) -> Words {
-        let mut words: Words =
+    fn create_things(&self, who: &str, day: usize) -> IdByPlaceholder {
+        let mut words: IdByPlaceholder =
             OFFERED.iter().map(|(word, id)| ((*word).to_owned(), (*id).to_owned())).collect();
         for word in self.things["chosen"].as_array().unwrap() {
             words.insert(word.as_str().unwrap().to_owned(), like("chosen_1"));
@@ -176,58 +176,61 @@ impl Stage {
 
 /// What came back, and what it left behind.
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct Observation {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
-    gone: Vec<String>,
+    removed: Vec<String>,
     added: Vec<String>,
 }
 
-/// A publisher to ask, furnished anew after each request that changed what it keeps.
-struct Stages {
+/// Publisher that is recreated after each request that changed its store.
+struct PublisherUnderTest {
     binding: Binding,
-    stage: Option<Stage>,
+    tenants: Option<TwoTenants>,
 }
 
-impl Stages {
+impl PublisherUnderTest {
     fn new(binding: Binding) -> Self {
-        Self { binding, stage: None }
+        Self { binding, tenants: None }
     }
 
     /// What a request shows, with an identifier that is chosen by who has what.
-    fn see(&mut self, probe: &Value, choose: impl Fn(&Stage, &str) -> String) -> Seen {
-        let stage = self.stage.get_or_insert_with(Stage::new);
-        let id = choose(stage, &stage.word(probe));
-        let before = stage.kept();
-        let response = stage.send(self.binding, probe, &id);
-        let after = stage.kept();
+    fn see(&mut self, probe: &Value, choose: impl Fn(&TwoTenants, &str) -> String) -> Observation {
+        let tenants = self.tenants.get_or_insert_with(TwoTenants::new);
+        let id = choose(tenants, &tenants.word(probe));
+        let before = tenants.kept();
+        let response = tenants.send(self.binding, probe, &id);
+        let after = tenants.kept();
         let only = |rows: &[String], others: &[String]| -> Vec<String> {
             let rows = rows.iter().filter(|row| others.binary_search(row).is_err());
             rows.map(|row| plain(row)).collect()
         };
-        let gone = only(&before, &after);
+        let removed = only(&before, &after);
         let added = only(&after, &before);
         let foreign = |row: &String| row.contains("agent:nova");
-        assert!(!gone.iter().chain(&added).any(foreign), "{probe}: what is another's was touched");
+        assert!(
+            !removed.iter().chain(&added).any(foreign),
+            "{probe}: what is another's was touched"
+        );
         if before != after {
-            self.stage = None;
+            self.tenants = None;
         }
         let headers = response.headers.iter().filter(|(name, _)| name != "date").cloned().collect();
         let body = plain(&String::from_utf8(response.body).unwrap());
-        Seen { status: response.status, headers, body, gone, added }
+        Observation { status: response.status, headers, body, removed, added }
     }
 
-    fn foreign(&mut self, probe: &Value) -> Seen {
-        self.see(probe, |stage, word| stage.nova[word].clone())
+    fn foreign(&mut self, probe: &Value) -> Observation {
+        self.see(probe, |tenants, word| tenants.nova[word].clone())
     }
 
-    fn nothing(&mut self, probe: &Value) -> Seen {
-        self.see(probe, |stage, word| like(&stage.nova[word]))
+    fn nothing(&mut self, probe: &Value) -> Observation {
+        self.see(probe, |tenants, word| like(&tenants.nova[word]))
     }
 
-    fn own(&mut self, probe: &Value) -> Seen {
-        self.see(probe, |stage, word| stage.acme[word].clone())
+    fn own(&mut self, probe: &Value) -> Observation {
+        self.see(probe, |tenants, word| tenants.acme[word].clone())
     }
 }
 
@@ -236,14 +239,14 @@ fn probes() -> Vec<Value> {
 }
 
 fn compare(binding: Binding) {
-    let mut stages = Stages::new(binding);
+    let mut fixture = PublisherUnderTest::new(binding);
     for probe in probes() {
-        let foreign = stages.foreign(&probe);
-        let nothing = stages.nothing(&probe);
+        let foreign = fixture.foreign(&probe);
+        let nothing = fixture.nothing(&probe);
         assert_eq!(foreign, nothing, "{probe}");
         // What is refused leaves nothing, not even its key.
         let refused = foreign.body.contains("adcp_error");
-        assert!(!refused || foreign.added.is_empty() && foreign.gone.is_empty(), "{foreign:?}");
+        assert!(!refused || foreign.added.is_empty() && foreign.removed.is_empty(), "{foreign:?}");
     }
 }
 
@@ -260,7 +263,7 @@ fn anothers_and_nothing_are_answered_alike_over_a2a() {
 /// Where the caller's own is answered as nothing is, so that these requests find nothing out: products
 /// and cursors are nobody's own, some identifiers are kept as they come, and a seed makes what is not
 /// there.
-const BLIND: &[(&str, &str)] = &[
+const INDISTINGUISHABLE: &[(&str, &str)] = &[
     ("get_products", "product_id"),
     ("create_media_buy", "product_id"),
     ("create_media_buy", "event_source_id"),
@@ -277,17 +280,17 @@ const BLIND: &[(&str, &str)] = &[
 
 #[test]
 fn the_same_requests_find_what_is_the_callers_own() {
-    let mut stages = Stages::new(Binding::Mcp);
+    let mut fixture = PublisherUnderTest::new(Binding::Mcp);
     let mut blind = Vec::new();
     for probe in probes() {
-        if stages.own(&probe).body == stages.nothing(&probe).body {
+        if fixture.own(&probe).body == fixture.nothing(&probe).body {
             let tool = probe["tool"].as_str().unwrap().to_owned();
             blind.push((tool, member(&probe["request"], "").unwrap().to_owned()));
         }
     }
     let blind: Vec<_> =
         blind.iter().map(|(tool, member)| (tool.as_str(), member.as_str())).collect();
-    assert_eq!(blind, BLIND);
+    assert_eq!(blind, INDISTINGUISHABLE);
 }
 
 #[test]

@@ -163,14 +163,14 @@ fn judged(vector: &Value, keys: &Value, times: usize) -> String {
     let body = request["body"].as_str().unwrap().as_bytes();
     let judge = Authenticity::default().with_webhooks(TrustedWebhooks::new(signers, Some(url)));
     let envelope = DeliveryEnvelope { method: &method, uri: &uri, headers: &headers, body };
-    let mut heard = String::new();
+    let mut outcome = String::new();
     for _ in 0..times {
-        heard = match block_on(judge.check(&envelope, now)) {
+        outcome = match block_on(judge.check(&envelope, now)) {
             Ok(pass) => pass.sender.to_string(),
             Err(denied) => denied.code().unwrap_or_default(),
         };
     }
-    heard
+    outcome
 }
 
 #[test]
@@ -187,9 +187,9 @@ fn webhook_signatures_are_judged_as_the_vectors_say() {
             // The second time the nonce is known, or the room for nonces used up.
             let twice = ["deliver_twice", "pre_fill_per_keyid_cap"]
                 .contains(&vector["black_box_behavior"].as_str().unwrap_or_default());
-            let heard = judged(&vector, &keys, if twice { 2 } else { 1 });
+            let outcome = judged(&vector, &keys, if twice { 2 } else { 1 });
             let wanted = vector["expected_outcome"]["error_code"].as_str().unwrap_or(SELLER);
-            score.note(&vector, &heard, heard == wanted);
+            score.note(&vector, &outcome, outcome == wanted);
         }
     }
     score.end("webhook signing", 29);

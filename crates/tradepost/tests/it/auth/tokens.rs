@@ -193,11 +193,11 @@ fn claims_are_checked_with_a_minute_of_leeway() {
     }
     // Everything but the end looks alike; the end is told, so that the caller fetches a new one.
     let server = trusting(&folder, &[pair.public("k")]);
-    let soon = pair.token("k", &[("/exp", json!(now + 1))]);
+    let expiring = pair.token("k", &[("/exp", json!(now + 1))]);
     server.advance(SignedDuration::from_secs(60));
-    assert_eq!(bearer(&server, &soon, &question()).status, 200);
+    assert_eq!(bearer(&server, &expiring, &question()).status, 200);
     server.advance(SignedDuration::from_secs(1));
-    let expired = bearer(&server, &soon, &question());
+    let expired = bearer(&server, &expiring, &question());
     let message = expired.json()["error"]["message"].clone();
     assert_eq!(message, "the credential has expired; get a new one");
     let early = pair.token("k", &[("/nbf", json!(now + 3_000))]);
@@ -211,7 +211,7 @@ fn claims_are_checked_with_a_minute_of_leeway() {
 fn no_token_chooses_how_it_is_checked() {
     let folder = tempfile::tempdir().unwrap();
     let pair = Pair::ed25519(1);
-    let stranger = Pair::ed25519(2);
+    let unknown_signer = Pair::ed25519(2);
     let curve = Pair::p256();
     let server = trusting(&folder, &[pair.public("k"), curve.public("c")]);
     let usual = claims(&[]);
@@ -230,10 +230,10 @@ fn no_token_chooses_how_it_is_checked() {
     for header in &headers {
         assert_eq!(status(&server, &pair.sign(header, &usual)), 401, "{header}");
     }
-    assert_eq!(status(&server, &stranger.token("k", &[])), 401, "another key");
+    assert_eq!(status(&server, &unknown_signer.token("k", &[])), 401, "another key");
     // The key that a token brings along counts for nothing.
-    let own = json!({"alg": "EdDSA", "jwk": stranger.public("k")});
-    assert_eq!(status(&server, &stranger.sign(&own, &usual)), 401);
+    let own = json!({"alg": "EdDSA", "jwk": unknown_signer.public("k")});
+    assert_eq!(status(&server, &unknown_signer.sign(&own, &usual)), 401);
     let good = pair.token("k", &[]);
     let (signed, _) = good.rsplit_once('.').unwrap();
     let long = format!("{good}{}", "A".repeat(17 * 1024));

@@ -252,8 +252,8 @@ fn keys_from_a_pipe_hold_for_a_card_read_again() {
 
 #[test]
 fn a_redirect_takes_no_token_along() {
-    let stranger = agent();
-    let location = format!("{}/a2a", stranger.address);
+    let other_agent = agent();
+    let location = format!("{}/a2a", other_agent.address);
     let host = Noting::start(move |own, asked| match asked.target() {
         "/.well-known/agent-card.json" => answer(200, &[], &card(own)),
         _ => answer(307, &[("location", location.as_str())], &json!({})),
@@ -263,6 +263,6 @@ fn a_redirect_takes_no_token_along() {
     for command in commands(&host.address).into_iter().chain([of_mcp]) {
         tradepost(&command);
         assert!(host.counts().0 > 0, "{command:?}");
-        assert_eq!(stranger.counts(), (0, 0), "{command:?}");
+        assert_eq!(other_agent.counts(), (0, 0), "{command:?}");
     }
 }

@@ -39,10 +39,10 @@ fn problems(answer: &Response) -> Vec<String> {
 }
 
 fn actions(fixture: &Fixture) -> Vec<String> {
-    let told = |(who, what, detail): (String, String, Option<String>)| {
+    let outline = |(who, what, detail): (String, String, Option<String>)| {
         format!("{who} {what} {}", detail.unwrap_or_default()).trim_end().to_owned()
     };
-    fixture.record(ONE).into_iter().map(told).collect()
+    fixture.record(ONE).into_iter().map(outline).collect()
 }
 
 #[test]

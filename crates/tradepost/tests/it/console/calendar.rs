@@ -65,8 +65,8 @@ impl<'w> Story<'w> {
     fn refused(&self) -> BTreeSet<String> {
         // Before the opening: every free time is proposed.
         let early = json!({"appointment_type": "sales", "appointment_at": "2026-05-01T15:00:00Z"});
-        let wish = with(customer("Curious"), &[("/appointment", early)]);
-        let answer = self.book(&self.asking, &wish);
+        let submission = with(customer("Curious"), &[("/appointment", early)]);
+        let answer = self.book(&self.asking, &submission);
         let offered = answer["appointment"]["proposed_times"].as_array().unwrap().clone();
         let is_refused = |slot: &&&str| !offered.contains(&json!(slot));
         SLOTS.iter().filter(is_refused).map(|slot| (*slot).to_owned()).collect()
@@ -289,11 +289,11 @@ fn agent_pages_lists_and_deliveries_agree_at_each_step() {
 
     // The agent hears so when it asks again, by its key and in its conversation.
     for again in [&keyed, &drive("Dan", SLOTS[2])] {
-        let heard = story.book(&conversation, again);
-        assert_eq!(heard["lead_id"], *dan);
-        let receipt = &heard["appointment"];
-        assert_eq!(receipt["status"], "confirmed", "{heard}");
-        assert_eq!(receipt["confirmed_at"], SLOTS[1], "{heard}");
+        let booking = story.book(&conversation, again);
+        assert_eq!(booking["lead_id"], *dan);
+        let receipt = &booking["appointment"];
+        assert_eq!(receipt["status"], "confirmed", "{booking}");
+        assert_eq!(receipt["confirmed_at"], SLOTS[1], "{booking}");
     }
     running.wake();
     assert_eq!(story.taken(&dora), slots(&[0, 1]), "asking again moves nothing back");
@@ -405,9 +405,9 @@ fn changes(fixture: &Fixture) {
     assert_eq!(state(), AppointmentState::Cancelled);
     assert_eq!(dora.post(&path("cancel"), &[("version", "4")]).status, 409);
     // The agent hears so, and can ask for another time.
-    let heard = story.book(&conversation, &drive("Ada", SLOTS[0]));
-    assert_eq!(heard["appointment"]["status"], "rejected", "{heard}");
-    assert!(heard["appointment"].get("confirmed_at").is_none());
+    let booking = story.book(&conversation, &drive("Ada", SLOTS[0]));
+    assert_eq!(booking["appointment"]["status"], "rejected", "{booking}");
+    assert!(booking["appointment"].get("confirmed_at").is_none());
     assert_eq!(dora.do_it(&path("confirm"), &form("2026-05-01T11:00", "4")), "confirmed");
     fixture.hand.advance(SignedDuration::from_hours(48));
     // Everybody's session has ended meanwhile.

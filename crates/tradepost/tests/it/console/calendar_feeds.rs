@@ -109,8 +109,8 @@ fn a_feed_shows_of_customers_what_the_setting_says() {
             config.dealers[0].terms.rooftops[0].appointments.calendar_feed = detail;
         });
         let message = json!("Call me, Ada Lovelace.");
-        let wish = drive("Ada", "2026-05-01T18:00:00Z");
-        let lead = fixture.lead("one.example", &with(wish, &[("/message", message)]));
+        let booking = drive("Ada", "2026-05-01T18:00:00Z");
+        let lead = fixture.lead("one.example", &with(booking, &[("/message", message)]));
         let maria = fixture.enter("maria");
         let path = create(&maria);
         assert_eq!(lines(&fixture, &path, "SUMMARY:"), [summary], "{detail}");
@@ -390,9 +390,13 @@ fn the_command_line_creates_lists_renews_and_revokes() {
     let table = out(&feed(&fixture, &["list", "--rooftop", "Demo Toyota San Francisco"]));
     assert!(table.contains("active") && table.contains("cli:"), "{table}");
 
-    let slip = feed(&fixture, &["revoke", "--rooftop", "Demo Toyota San Fransisco"]);
-    assert_eq!(slip.status.code(), Some(2));
-    assert!(said(&slip).contains("did you mean Demo Toyota San Francisco?"), "{}", said(&slip));
+    let misspelled = feed(&fixture, &["revoke", "--rooftop", "Demo Toyota San Fransisco"]);
+    assert_eq!(misspelled.status.code(), Some(2));
+    assert!(
+        said(&misspelled).contains("did you mean Demo Toyota San Francisco?"),
+        "{}",
+        said(&misspelled)
+    );
     let revoked = feed(&fixture, &["revoke", "--rooftop", "Demo Toyota San Francisco"]);
     assert_eq!(out(&revoked), "the calendar feed of Demo Toyota San Francisco is revoked\n");
     assert_eq!(fixture.get(second).status, 404);

@@ -314,7 +314,7 @@ fn failures_above_a_threshold_are_told_until_over() {
         access,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let told = |access, hours| {
+    let alerts_for = |access, hours| {
         let now = at(NOW) + SignedDuration::from_hours(hours);
         let found = runtime.block_on(watch(access).problems(now));
         let said = |problem: tradepost::alerts::watch::AlertProblem| {
@@ -326,7 +326,7 @@ fn failures_above_a_threshold_are_told_until_over() {
     for number in 0..9 {
         attempt(&fixture, &format!("198.51.{number}.7"), "", "nobody", WRONG);
     }
-    assert!(told(few, 0).is_empty());
+    assert!(alerts_for(few, 0).is_empty());
     for number in 9..24 {
         attempt(&fixture, &format!("198.51.{number}.7"), "", "nobody", WRONG);
     }
@@ -342,8 +342,8 @@ fn failures_above_a_threshold_are_told_until_over() {
             "access/sign_in_locked 0: 1 sign-in locks of the console after failures in the last hour; the console's audit has the details",
         ]
     "#]]
-    .assert_debug_eq(&told(few, 0));
+    .assert_debug_eq(&alerts_for(few, 0));
     let never = AccessThresholds { failed_sign_ins: 0, locked_sign_ins: 0, refused_actions: 0 };
-    assert!(told(never, 0).is_empty());
-    assert!(told(few, 3).is_empty());
+    assert!(alerts_for(never, 0).is_empty());
+    assert!(alerts_for(few, 3).is_empty());
 }

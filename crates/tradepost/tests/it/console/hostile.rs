@@ -44,18 +44,18 @@ fn every_page_and_form_is_for_its_role_and_dealer() {
             "GET" => browser.get(&path),
             _ => browser.post(&path, &FIELDS),
         };
-        let nobody = match method {
+        let anonymous = match method {
             "GET" => fixture.get(&path),
             _ => fixture.send(&path, "", &[], &[]),
         };
         assert!(
-            nobody
+            anonymous
                 .header("location")
                 .is_some_and(|location| location.starts_with("/console/sign-in"))
         );
         let statuses = people.each_ref().map(|browser| answer(browser).status.to_string());
         let short = path.replace(&lead, "ID").replace("/console", "");
-        table += &format!("{method:4} {short:16} {}  {}\n", nobody.status, statuses.join("  "));
+        table += &format!("{method:4} {short:16} {}  {}\n", anonymous.status, statuses.join("  "));
     }
     expect![[r#"
                            nobody desk manager engineer other group

@@ -57,9 +57,9 @@ fn an_afternoon(fixture: &Fixture) {
     assert_eq!(progress(fixture, &id).owner.as_deref(), Some("dora"));
     assert_eq!(maria.do_it(&of("/owner"), &[("to", "maria"), ("seen", "dora")]), "assigned");
     assert_eq!(maria.do_it(&of("/owner"), &[("to", "maria"), ("seen", "dora")]), "nothing");
-    for stranger in ["egon", "other", "nobody-at-all"] {
-        let answer = maria.post(&of("/owner"), &[("to", stranger)]);
-        assert_eq!(answer.status, 422, "{stranger}");
+    for not_staff in ["egon", "other", "nobody-at-all"] {
+        let answer = maria.post(&of("/owner"), &[("to", not_staff)]);
+        assert_eq!(answer.status, 422, "{not_staff}");
     }
     assert!(text(&maria.get("/console?of=mine")).contains("Ada Lovelace"));
     assert!(!text(&dora.get("/console?of=mine")).contains("Ada Lovelace"));
@@ -143,7 +143,9 @@ fn all_take_one(fixture: &Fixture) {
     for (name, result) in results {
         match result {
             Ok(done) => assert_eq!((done.is_changed, owner.as_deref()), (true, Some(name))),
-            Err(AdminError::Refused(LeadRefusal::OwnedBy(told))) => assert_eq!(told, owner),
+            Err(AdminError::Refused(LeadRefusal::OwnedBy(current_owner))) => {
+                assert_eq!(current_owner, owner)
+            }
             Err(other) => panic!("{name}: {other:?}"),
         }
     }

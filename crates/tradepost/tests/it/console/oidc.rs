@@ -1,4 +1,4 @@
-//! Signing in with an OpenID provider: a small real one, which can also lie.
+//! Signing in with an OpenID provider: a small real one, which can also issue wrong claims.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -24,25 +24,25 @@ fn seconds(moment: &str) -> i64 {
 
 type Members = BTreeMap<String, String>;
 
-/// What the provider says otherwise than it should.
-type Twist = Box<dyn Fn(&mut Value) + Send>;
+/// Change of the claims that the provider signs.
+type ClaimChange = Box<dyn Fn(&mut Value) + Send>;
 
-/// A lie of a token, and what it is called.
-type Lie = (&'static str, fn(&mut Value));
+/// A wrong claim of a token: its description, and the change that makes it.
+type WrongClaim = (&'static str, fn(&mut Value));
 
-/// What it remembers: what was asked for with each code that was not used yet.
-struct Memory {
+/// State of the provider, with the request behind each code that was not used yet.
+struct ProviderState {
     issuer: String,
     published_issuer: String,
     key: SigningKey,
     foreign: SigningKey,
     signs_with_foreign: bool,
-    twist: Twist,
+    change_claims: ClaimChange,
     codes: BTreeMap<String, Members>,
     exchanges: usize,
 }
 
-type Shared = Arc<Mutex<Memory>>;
+type Shared = Arc<Mutex<ProviderState>>;
 
 struct Provider {
     memory: Shared,
@@ -118,7 +118,7 @@ async fn token(
         "iss": memory.issuer, "aud": CLIENT, "sub": "248289761001", "nonce": asked["nonce"],
         "exp": now + 100_000, "iat": now, "login": "ada", "org": {"groups": ["all", "sales"]},
     });
-    (memory.twist)(&mut claims);
+    (memory.change_claims)(&mut claims);
     let key = if memory.signs_with_foreign { &memory.foreign } else { &memory.key };
     let header = json!({"alg": "EdDSA", "kid": "k"});
     let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
@@ -134,13 +134,13 @@ impl Provider {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let issuer = format!("http://{address}");
-        let memory = Arc::new(Mutex::new(Memory {
+        let memory = Arc::new(Mutex::new(ProviderState {
             published_issuer: issuer.clone(),
             issuer,
             key: key("k"),
             foreign: key("k"),
             signs_with_foreign: false,
-            twist: Box::new(|_| {}),
+            change_claims: Box::new(|_| {}),
             codes: BTreeMap::new(),
             exchanges: 0,
         }));
@@ -182,8 +182,8 @@ impl Provider {
         })
     }
 
-    fn says(&self, twist: impl Fn(&mut Value) + Send + 'static) {
-        self.memory.lock().unwrap().twist = Box::new(twist);
+    fn says(&self, change_claims: impl Fn(&mut Value) + Send + 'static) {
+        self.memory.lock().unwrap().change_claims = Box::new(change_claims);
     }
 
     /// Signs somebody in there: where the browser is sent back to.
@@ -286,7 +286,7 @@ fn whom_the_provider_vouches_for_has_their_groups_roles() {
 fn a_token_not_for_this_sign_in_lets_nobody_in() {
     let provider = Provider::start();
     let fixture = provider.fixture();
-    let lies: [Lie; 9] = [
+    let wrong_claims: [WrongClaim; 9] = [
         ("another nonce", |claims| claims["nonce"] = json!("another")),
         ("no nonce", |claims| drop(claims.as_object_mut().unwrap().shift_remove("nonce"))),
         ("another audience", |claims| claims["aud"] = json!("another")),
@@ -297,8 +297,8 @@ fn a_token_not_for_this_sign_in_lets_nobody_in() {
         ("no name", |claims| claims["login"] = json!(7)),
         ("a name of two lines", |claims| claims["login"] = json!("ada\nmaria")),
     ];
-    for (what, lie) in lies {
-        provider.says(lie);
+    for (what, make_wrong) in wrong_claims {
+        provider.says(make_wrong);
         assert!(is_refused(&sign_in(&fixture, &provider)), "{what}");
     }
     provider.says(|_| {});
@@ -522,8 +522,8 @@ fn whoever_signs_in_with_the_provider_proves_it_anew_there() {
         }
     };
     // It has asked for nothing, or does not say that it has.
-    for twist in [seconds_ago(120), seconds_ago(3_600)] {
-        provider.says(twist);
+    for change_claims in [seconds_ago(120), seconds_ago(3_600)] {
+        provider.says(change_claims);
         // More often than an address may fail: it is the provider that did not do its part.
         for _ in 0..11 {
             let (back, cookie) = leave();
@@ -547,6 +547,6 @@ fn whoever_signs_in_with_the_provider_proves_it_anew_there() {
     );
     assert_eq!(take(&renewed).status, 200);
     // Nobody gets so far without being in.
-    let nobody = fixture.get("/console/sign-in/oidc?again=yes");
-    assert_eq!(nobody.header("location"), Some("/console/sign-in"));
+    let redirected = fixture.get("/console/sign-in/oidc?again=yes");
+    assert_eq!(redirected.header("location"), Some("/console/sign-in"));
 }

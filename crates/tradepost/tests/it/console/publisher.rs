@@ -209,10 +209,10 @@ fn whoever_sees_all_dealers_sees_no_message_to_a_publisher() {
     let fixture = Fixture::new();
     fixture.add("amy", StaffRole::Approver, Some("gazette"));
     give_up_message(&fixture, "mb_1");
-    let told = "The message about mb_1 was not delivered";
-    assert!(text(&fixture.enter("amy").get("/console")).contains(told));
+    let warning = "The message about mb_1 was not delivered";
+    assert!(text(&fixture.enter("amy").get("/console")).contains(warning));
     for name in ["group", "maria"] {
         let inbox = text(&fixture.enter(name).get("/console"));
-        assert!(!inbox.contains(told) && !inbox.contains("mb_1"), "{name}: {inbox}");
+        assert!(!inbox.contains(warning) && !inbox.contains("mb_1"), "{name}: {inbox}");
     }
 }

@@ -5,35 +5,35 @@ use expect_test::{Expect, expect};
 use tradepost_publisher::buy::MediaBuy;
 use tradepost_publisher::buy::report::BuyDelivery;
 
-use super::sales::{Gazette, show};
+use super::sales::{PublisherConsole, show};
 use super::*;
 
 const PATH: &str = "/console/delivery";
 
 /// A publisher that has sold a flight, three days after its first one.
 struct Sold {
-    gazette: Gazette,
+    console: PublisherConsole,
     buy: String,
     package: String,
 }
 
 impl Sold {
     fn new() -> Self {
-        let gazette = Gazette::new();
-        let buy = gazette.sold(&gazette.account());
-        gazette.fixture.hand.advance(SignedDuration::from_hours(3 * 24));
+        let console = PublisherConsole::new();
+        let buy = console.sold(&console.account());
+        console.fixture.hand.advance(SignedDuration::from_hours(3 * 24));
         let id = buy.clone();
-        let package = gazette.fixture.server.store.decide::<_, ()>(move |tx| {
+        let package = console.fixture.server.store.decide::<_, ()>(move |tx| {
             Ok(tx.with_publisher("gazette", |tx| {
                 let buy = tx.find::<MediaBuy>(&id)?.unwrap().thing;
                 Ok::<_, tradepost_server::fault::InternalError>(buy.packages[0].package_id.clone())
             })??)
         });
-        Self { package: package.unwrap(), gazette, buy }
+        Self { package: package.unwrap(), console, buy }
     }
 
     fn enter(&self, name: &str) -> Browser<'_> {
-        self.gazette.enter(name)
+        self.console.enter(name)
     }
 
     /// A table with rows of the media buy.
@@ -45,7 +45,7 @@ impl Sold {
     /// Number of days that are stored.
     fn days(&self) -> usize {
         let id = self.buy.clone();
-        let days = self.gazette.fixture.server.store.decide::<_, ()>(move |tx| {
+        let days = self.console.fixture.server.store.decide::<_, ()>(move |tx| {
             Ok(tx.with_publisher("gazette", |tx| {
                 let known = tx.find::<BuyDelivery>(&id)?;
                 let days = known.map_or(0, |known| known.thing.reports.len());
@@ -155,7 +155,7 @@ fn a_file_is_stored_and_shown_on_the_page_of_the_buy() {
         </div>
     "#]]);
     assert_eq!(sold.days(), 3);
-    let record = sold.gazette.fixture.record("gazette");
+    let record = sold.console.fixture.record("gazette");
     let reported: Vec<_> =
         record.iter().filter(|(_, what, _)| what == "delivery_reported").collect();
     assert!(reported.iter().all(|(who, _, _)| who == "sam") && reported.len() == 3, "{record:?}");
@@ -320,7 +320,7 @@ fn the_form_is_for_those_who_report_and_comes_from_the_console() {
     for page in ["delivery", "delivery/template"] {
         assert_eq!(hilda.get(&show(page, &sold.buy)).status, 404, "{page}");
     }
-    let fixture = &sold.gazette.fixture;
+    let fixture = &sold.console.fixture;
     let sam = sold.enter("sam");
     let of_sam = ("Cookie", sam.cookie.as_str());
     let proof = ("proof", sam.proof.as_str());
@@ -363,7 +363,7 @@ fn the_form_is_for_those_who_report_and_comes_from_the_console() {
 fn a_deal_that_has_spent_its_budget_is_to_be_paused() {
     let sold = Sold::new();
     let id = sold.buy.clone();
-    let stored = sold.gazette.fixture.server.store.decide::<_, ()>(move |tx| {
+    let stored = sold.console.fixture.server.store.decide::<_, ()>(move |tx| {
         tx.with_publisher("gazette", |tx| {
             let mut buy = tx.find::<MediaBuy>(&id)?.unwrap();
             let inventory = json!({
@@ -423,7 +423,7 @@ fn a_table_to_fill_in_has_the_packages_that_deliver() {
         assert_eq!(stored.status, 200, "{}", text(&stored));
     }
     // Long after the flight there is nothing to fill in.
-    sold.gazette.fixture.hand.advance(SignedDuration::from_hours(100 * 24));
+    sold.console.fixture.hand.advance(SignedDuration::from_hours(100 * 24));
     let later = text(&sold.enter("sam").get("/console/delivery/template"));
     assert_eq!(later.lines().count(), 1, "{later}");
 }

@@ -71,11 +71,11 @@ fn catalogue() -> Value {
 }
 
 /// A console of publishers, with a buyer.
-pub(super) struct Gazette {
+pub(super) struct PublisherConsole {
     pub(super) fixture: Fixture,
 }
 
-impl Gazette {
+impl PublisherConsole {
     pub(super) fn new() -> Self {
         Self::with("")
     }
@@ -199,12 +199,12 @@ fn hidden(page: &str, name: &str) -> String {
 
 #[test]
 fn every_page_of_a_publisher_is_for_its_own_people() {
-    let gazette = Gazette::new();
-    let account = gazette.account();
-    let task = gazette.waiting(&account, 1_000, "1");
-    let buy = gazette.sold(&account);
-    gazette.send_creative(&account, "banner", &json!({}));
-    let people = ["vera", "sam", "hilda", "maria", "group", "amy"].map(|name| gazette.enter(name));
+    let console = PublisherConsole::new();
+    let account = console.account();
+    let task = console.waiting(&account, 1_000, "1");
+    let buy = console.sold(&account);
+    console.send_creative(&account, "banner", &json!({}));
+    let people = ["vera", "sam", "hilda", "maria", "group", "amy"].map(|name| console.enter(name));
     let mut table =
         String::from("                      nobody viewer seller other manager group approver\n");
     let is_of_publishers = |path: &str| {
@@ -242,16 +242,16 @@ fn every_page_of_a_publisher_is_for_its_own_people() {
                 browser.post(&format!("/console/{}", row.path), &form)
             }
         };
-        let nobody = match is_page {
-            true => gazette.fixture.get(&show(row.path, id)),
-            false => gazette.fixture.send(&format!("/console/{}", row.path), "", &[], &[]),
+        let anonymous = match is_page {
+            true => console.fixture.get(&show(row.path, id)),
+            false => console.fixture.send(&format!("/console/{}", row.path), "", &[], &[]),
         };
         let statuses = people.each_ref().map(|browser| answer(browser).status.to_string());
         table += &format!(
             "{:4} {:24} {}  {}\n",
             row.method,
             row.path,
-            nobody.status,
+            anonymous.status,
             statuses.join("  ")
         );
     }
@@ -319,11 +319,11 @@ fn stopped_order(media_buy_id: &str, package_id: &str, now: jiff::Timestamp) -> 
 
 #[test]
 fn a_buy_that_stopped_at_the_ad_server_is_in_the_inbox_and_tried_again() {
-    let gazette = Gazette::new();
-    let account = gazette.account();
-    let sold = gazette.sold(&account);
+    let console = PublisherConsole::new();
+    let account = console.account();
+    let sold = console.sold(&account);
     let order = stopped_order(&sold, "pkg", at(NOW));
-    let stored = gazette.fixture.server.store.decide::<_, ()>(move |tx| {
+    let stored = console.fixture.server.store.decide::<_, ()>(move |tx| {
         tx.with_publisher("gazette", |tx| {
             let id = order.media_buy_id.as_str();
             tx.add(New { id, owner: "agent:acme", account: None, state: "", now: at(NOW) }, &order)
@@ -331,7 +331,7 @@ fn a_buy_that_stopped_at_the_ad_server_is_in_the_inbox_and_tried_again() {
         Ok(())
     });
     stored.unwrap();
-    let vera = gazette.enter("vera");
+    let vera = console.enter("vera");
     let inbox = text(&vera.get("/console"));
     assert!(inbox.contains("Stopped at the ad server") && inbox.contains(&sold), "{inbox}");
     assert!(inbox.contains(">1<span class=\"unseen\"> waiting</span>"), "{inbox}");
@@ -339,15 +339,15 @@ fn a_buy_that_stopped_at_the_ad_server_is_in_the_inbox_and_tried_again() {
     assert!(page.contains("order-77") && page.contains("Needs a person"), "{page}");
     assert!(page.contains("unit gone &#60;img") && !page.contains("<img src=x"), "{page}");
     assert!(!page.contains("/console/buys/retry"), "a viewer changes nothing: {page}");
-    let sam = gazette.enter("sam");
+    let sam = console.enter("sam");
     let page = text(&sam.get(&show("buys/show", &sold)));
     assert!(page.contains("/console/buys/retry"), "{page}");
     let form = [("id", sold.as_str())];
-    assert_eq!(gazette.enter("hilda").post("/console/buys/retry", &form).status, 404);
+    assert_eq!(console.enter("hilda").post("/console/buys/retry", &form).status, 404);
     assert_eq!(sam.do_it("/console/buys/retry", &form), "retried");
     let page = text(&sam.get(&show("buys/show", &sold)));
     assert!(page.contains("In progress") && !page.contains("unit gone"), "{page}");
-    let record = gazette.fixture.record("gazette");
+    let record = console.fixture.record("gazette");
     assert!(
         record.iter().any(|(who, what, _)| who == "sam" && what == "order_retried"),
         "{record:?}"
@@ -357,10 +357,10 @@ fn a_buy_that_stopped_at_the_ad_server_is_in_the_inbox_and_tried_again() {
 
 #[test]
 fn a_deal_is_shown_beside_its_package() {
-    let gazette = Gazette::new();
-    let sold = gazette.sold(&gazette.account());
+    let console = PublisherConsole::new();
+    let sold = console.sold(&console.account());
     let id = sold.clone();
-    let stored = gazette.fixture.server.store.decide::<_, ()>(move |tx| {
+    let stored = console.fixture.server.store.decide::<_, ()>(move |tx| {
         tx.with_publisher("gazette", |tx| {
             let mut buy = tx.find::<MediaBuy>(&id)?.unwrap();
             let inventory = json!({
@@ -386,7 +386,7 @@ fn a_deal_is_shown_beside_its_package() {
         Ok(())
     });
     stored.unwrap();
-    let page = text(&gazette.enter("vera").get(&show("buys/show", &sold)));
+    let page = text(&console.enter("vera").get(&show("buys/show", &sold)));
     assert!(page.contains(&format!("deal {sold}-")), "{page}");
     assert!(page.contains("<span class=\"chip bad\">Refused</span>"), "{page}");
     assert!(page.contains("was refused: no such seat &#60;img"), "{page}");
@@ -395,11 +395,11 @@ fn a_deal_is_shown_beside_its_package() {
 
 #[test]
 fn a_buy_is_found_in_the_inbox_and_approved() {
-    let gazette = Gazette::new();
-    let account = gazette.account();
-    let task = gazette.waiting(&account, 1_000, "1");
-    gazette.send_creative(&account, "banner", &json!({}));
-    let amy = gazette.enter("amy");
+    let console = PublisherConsole::new();
+    let account = console.account();
+    let task = console.waiting(&account, 1_000, "1");
+    console.send_creative(&account, "banner", &json!({}));
+    let amy = console.enter("amy");
     let inbox = text(&amy.get("/console"));
     assert!(inbox.contains("1,000 USD") && inbox.contains("agent acme"), "{inbox}");
     assert!(inbox.contains(">2<span class=\"unseen\"> waiting</span>"), "{inbox}");
@@ -408,7 +408,7 @@ fn a_buy_is_found_in_the_inbox_and_approved() {
     let page = text(&amy.get(&show("buys/waiting", &task)));
     assert!(page.contains("Front page") && page.contains("name=\"reason\""), "{page}");
     // A seller sees it, and has no form.
-    let seen_by_sam = text(&gazette.enter("sam").get(&show("buys/waiting", &task)));
+    let seen_by_sam = text(&console.enter("sam").get(&show("buys/waiting", &task)));
     assert!(!seen_by_sam.contains("/console/buys/approve"), "{seen_by_sam}");
     let form = [
         ("id", task.as_str()),
@@ -417,23 +417,23 @@ fn a_buy_is_found_in_the_inbox_and_approved() {
         ("why", "within the budget of May"),
     ];
     assert_eq!(amy.do_it("/console/buys/approve", &form), "approved");
-    let record = gazette.fixture.record("gazette");
+    let record = console.fixture.record("gazette");
     let (who, what, detail) = record.iter().rfind(|(_, what, _)| what == "approved").unwrap();
     assert_eq!((who.as_str(), what.as_str()), ("amy", "approved"));
     assert!(detail.as_ref().unwrap().ends_with("why: within the budget of May"), "{detail:?}");
     // Whoever opened the page before is told who was faster.
-    let ben = gazette.enter("ben");
+    let ben = console.enter("ben");
     let declined = [&form[..3], &[("reason", "No.")]].concat();
     for (path, form) in
         [("/console/buys/approve", &form[..3]), ("/console/buys/decline", &declined[..])]
     {
         let late = ben.post(path, form);
         assert_eq!(late.status, 409);
-        let told = text(&late);
-        assert!(told.contains("amy approved it just now"), "{told}");
+        let late_page = text(&late);
+        assert!(late_page.contains("amy approved it just now"), "{late_page}");
     }
     let asked = json!({"account": {"account_id": account}, "status_filter": ["pending_creatives"]});
-    let bought = gazette.call("get_media_buys", &asked);
+    let bought = console.call("get_media_buys", &asked);
     let id = bought["media_buys"][0]["media_buy_id"].as_str().unwrap_or_else(|| panic!("{bought}"));
     let page = text(&amy.get(&show("buys/show", id)));
     for part in
@@ -447,10 +447,10 @@ fn a_buy_is_found_in_the_inbox_and_approved() {
 
 #[test]
 fn above_the_amount_a_second_person_approves() {
-    let gazette = Gazette::new();
-    let account = gazette.account();
-    let task = gazette.waiting(&account, 5_001, "1");
-    let amy = gazette.enter("amy");
+    let console = PublisherConsole::new();
+    let account = console.account();
+    let task = console.waiting(&account, 5_001, "1");
+    let amy = console.enter("amy");
     let form = |browser: &Browser<'_>| {
         let page = text(&browser.get(&show("buys/waiting", &task)));
         vec![("id", task.clone()), ("account", account.clone()), ("seen", hidden(&page, "seen"))]
@@ -464,11 +464,11 @@ fn above_the_amount_a_second_person_approves() {
     let again = post(&amy);
     assert_eq!(again.status, 409);
     assert!(text(&again).contains("another approver has to approve it"), "{}", text(&again));
-    let ben = gazette.enter("ben");
+    let ben = console.enter("ben");
     let page = text(&ben.get(&show("buys/waiting", &task)));
     assert!(page.contains("<strong>amy</strong> has approved it"), "{page}");
     assert_eq!(post(&ben).status, 303);
-    let record = gazette.fixture.record("gazette");
+    let record = console.fixture.record("gazette");
     let approved: Vec<_> =
         record.iter().filter(|(_, what, _)| what == "approved").skip(1).collect();
     let people: Vec<_> = approved.iter().map(|(who, ..)| who.as_str()).collect();
@@ -477,26 +477,26 @@ fn above_the_amount_a_second_person_approves() {
 
 #[test]
 fn a_seller_pauses_and_an_approver_cancels_a_buy() {
-    let gazette = Gazette::new();
-    let account = gazette.account();
-    let buy = gazette.sold(&account);
-    let sam = gazette.enter("sam");
+    let console = PublisherConsole::new();
+    let account = console.account();
+    let buy = console.sold(&account);
+    let sam = console.enter("sam");
     let page = text(&sam.get(&show("buys/show", &buy)));
     assert!(!page.contains("/console/buys/cancel"), "{page}");
     let seen = hidden(&page, "seen");
     let pause = [("id", buy.as_str()), ("seen", seen.as_str()), ("reason", "A complaint.")];
     assert_eq!(sam.do_it("/console/buys/pause", &pause), "paused");
-    let stood = |gazette: &Gazette| {
+    let stood = |console: &PublisherConsole| {
         let asked = json!({"account": {"account_id": account}, "media_buy_ids": [buy]});
-        gazette.call("get_media_buys", &asked)["media_buys"][0].clone()
+        console.call("get_media_buys", &asked)["media_buys"][0].clone()
     };
     let update = json!({
         "idempotency_key": "resume-it-please-1", "account": {"account_id": account},
         "media_buy_id": buy, "paused": false,
     });
-    let refused = gazette.call("update_media_buy", &update);
+    let refused = console.call("update_media_buy", &update);
     assert_eq!(refused["errors"][0]["code"], "ACTION_NOT_ALLOWED", "{refused}");
-    let amy = gazette.enter("amy");
+    let amy = console.enter("amy");
     let page = text(&amy.get(&show("buys/show", &buy)));
     assert!(
         page.contains("You have paused this media buy") && page.contains("A complaint."),
@@ -509,7 +509,7 @@ fn a_seller_pauses_and_an_approver_cancels_a_buy() {
     assert_eq!(amy.post("/console/buys/cancel", &cancel).status, 422, "without being sure");
     let cancel = [&cancel[..], &[("sure", "yes")]].concat();
     assert_eq!(amy.do_it("/console/buys/cancel", &cancel), "canceled");
-    let shown = stood(&gazette);
+    let shown = stood(&console);
     assert_eq!(shown["status"], "canceled", "{shown}");
     assert_eq!(shown["cancellation"]["canceled_by"], "seller", "{shown}");
     assert_eq!(shown["cancellation"]["reason"], "Withdrawn.", "{shown}");
@@ -517,15 +517,15 @@ fn a_seller_pauses_and_an_approver_cancels_a_buy() {
 
 #[test]
 fn a_creative_is_reviewed_in_a_frame_without_scripts() {
-    let gazette = Gazette::new();
-    let account = gazette.account();
-    gazette.send_creative(&account, "banner", &json!({}));
+    let console = PublisherConsole::new();
+    let account = console.account();
+    console.send_creative(&account, "banner", &json!({}));
     let code = json!({
         "name": "Tag", "format_id": {"agent_url": "https://ads.gazette.example", "id": "tag"},
         "assets": {"code": {"asset_type": "html", "content": "<script>document.title = 1</script>"}},
     });
-    gazette.send_creative(&account, "tag", &code);
-    let amy = gazette.enter("amy");
+    console.send_creative(&account, "tag", &code);
+    let amy = console.enter("amy");
     let page = amy.get(&show("creatives/show", "banner"));
     assert!(page.header("content-security-policy").unwrap().ends_with("; frame-src 'self'"));
     let page = text(&page);
@@ -557,17 +557,17 @@ fn a_creative_is_reviewed_in_a_frame_without_scripts() {
 
 #[test]
 fn a_creative_is_rejected_with_a_reason_and_a_code() {
-    let gazette = Gazette::new();
-    let account = gazette.account();
-    gazette.send_creative(&account, "banner", &json!({}));
-    let amy = gazette.enter("amy");
+    let console = PublisherConsole::new();
+    let account = console.account();
+    console.send_creative(&account, "banner", &json!({}));
+    let amy = console.enter("amy");
     let page = text(&amy.get(&show("creatives/show", "banner")));
     let seen = hidden(&page, "seen");
     let approve = [("id", "banner"), ("account", account.as_str()), ("seen", seen.as_str())];
     assert_eq!(amy.do_it("/console/creatives/approve", &approve), "approved");
     let reason = [("reason", "The logo is another's.")];
     let late =
-        gazette.enter("ben").post("/console/creatives/decline", &[&approve[..], &reason].concat());
+        console.enter("ben").post("/console/creatives/decline", &[&approve[..], &reason].concat());
     assert_eq!(late.status, 409);
     assert!(text(&late).contains("amy approved it just now"), "{}", text(&late));
     let page = text(&amy.get(&show("creatives/show", "banner")));
@@ -581,18 +581,18 @@ fn a_creative_is_rejected_with_a_reason_and_a_code() {
     assert_eq!(post(&code("nonsense")).status, 422);
     assert_eq!(post(&code("takedown_request")).status, 303);
     let asked = json!({"account": {"account_id": account}});
-    let library = gazette.call("list_creatives", &asked);
+    let library = console.call("list_creatives", &asked);
     assert_eq!(library["creatives"][0]["status"], "rejected", "{library}");
 }
 
 #[test]
 fn a_buyer_who_changes_a_creative_is_looked_at_again() {
-    let gazette = Gazette::new();
-    let account = gazette.account();
-    gazette.send_creative(&account, "banner", &json!({}));
-    let amy = gazette.enter("amy");
+    let console = PublisherConsole::new();
+    let account = console.account();
+    console.send_creative(&account, "banner", &json!({}));
+    let amy = console.enter("amy");
     let seen = hidden(&text(&amy.get(&show("creatives/show", "banner"))), "seen");
-    gazette.send_creative(&account, "banner", &json!({"name": "Another banner"}));
+    console.send_creative(&account, "banner", &json!({"name": "Another banner"}));
     let form = [("id", "banner"), ("account", account.as_str()), ("seen", seen.as_str())];
     let late = amy.post("/console/creatives/approve", &form);
     assert_eq!(late.status, 409);
@@ -601,33 +601,33 @@ fn a_buyer_who_changes_a_creative_is_looked_at_again() {
 
 #[test]
 fn a_key_is_shown_once_and_ends_when_it_is_revoked() {
-    let gazette = Gazette::new();
-    let amy = gazette.enter("amy");
+    let console = PublisherConsole::new();
+    let amy = console.enter("amy");
     assert_eq!(amy.post("/console/ad-agents/keys", &[("name", "nobody")]).status, 422);
     let page = text(&amy.post("/console/ad-agents/keys", &[("name", "acme")]));
     let (_, rest) = page.split_once("<code class=\"secret\">").unwrap_or_else(|| panic!("{page}"));
     let key = rest.split('<').next().unwrap();
-    let products = || gazette.call_with(key, "get_products", &json!({"buying_mode": "wholesale"}));
+    let products = || console.call_with(key, "get_products", &json!({"buying_mode": "wholesale"}));
     assert!(products().get("products").is_some());
     let list = text(&amy.get("/console/ad-agents"));
     assert!(!list.contains(key) && list.contains("Valid"), "{list}");
-    let id = gazette.fixture.server.store.api_keys(Some("gazette")).unwrap().pop().unwrap().id;
+    let id = console.fixture.server.store.api_keys(Some("gazette")).unwrap().pop().unwrap().id;
     // People of another publisher have no such key.
     assert_eq!(
-        gazette.enter("hilda").post("/console/ad-agents/keys/revoke", &[("id", &id)]).status,
+        console.enter("hilda").post("/console/ad-agents/keys/revoke", &[("id", &id)]).status,
         404
     );
     assert_eq!(amy.do_it("/console/ad-agents/keys/revoke", &[("id", &id)]), "key_revoked");
     assert_eq!(products(), Value::Null);
-    let record = gazette.fixture.record("gazette");
+    let record = console.fixture.record("gazette");
     let what: Vec<_> = record.iter().map(|(_, what, _)| what.as_str()).collect();
     assert!(what.contains(&"api_key_created") && what.contains(&"api_key_revoked"), "{what:?}");
 }
 
 #[test]
 fn products_are_shown_with_their_rates() {
-    let gazette = Gazette::new();
-    let page = text(&gazette.enter("vera").get("/console/products"));
+    let console = PublisherConsole::new();
+    let page = text(&console.enter("vera").get("/console/products"));
     for part in ["Front page", "8 USD", "a person approves each purchase", "No findings"] {
         assert!(page.contains(part), "{part}: {page}");
     }
@@ -635,8 +635,8 @@ fn products_are_shown_with_their_rates() {
 
 #[test]
 fn the_set_up_says_what_is_missing_and_tests_it() {
-    let gazette = Gazette::new();
-    let sam = gazette.enter("sam");
+    let console = PublisherConsole::new();
+    let sam = console.enter("sam");
     let page = text(&sam.get("/console/set-up"));
     for part in [
         "2 products",
@@ -656,7 +656,7 @@ fn the_set_up_says_what_is_missing_and_tests_it() {
     let shown = shown.expect("a test ends");
     assert!(shown.contains("No agent at https://gazette.example"), "{shown}");
     assert_eq!(
-        gazette.enter("vera").post("/console/set-up/test", &[("step", "endpoint")]).status,
+        console.enter("vera").post("/console/set-up/test", &[("step", "endpoint")]).status,
         403
     );
     assert_eq!(sam.post("/console/set-up/test", &[("step", "catalogue")]).status, 404);
@@ -710,8 +710,8 @@ fn every_configured_ad_server_is_tested() {
              publishers.ad_server or publishers.upstream, and that the ad server runs.",
         ),
     ] {
-        let gazette = Gazette::with(&more);
-        let sam = gazette.enter("sam");
+        let console = PublisherConsole::with(&more);
+        let sam = console.enter("sam");
         assert_eq!(sam.do_it("/console/set-up/test", &[("step", "ad-server")]), "tested");
         let shown = (0..1_500).find_map(|_| {
             std::thread::park_timeout(std::time::Duration::from_millis(20));
@@ -726,22 +726,22 @@ fn every_configured_ad_server_is_tested() {
 
 #[test]
 fn what_buyers_write_stays_text() {
-    let gazette = Gazette::new();
-    let account = gazette.account();
-    let task = gazette.waiting(&account, 1_000, "1");
-    let buy = gazette.sold(&account);
+    let console = PublisherConsole::new();
+    let account = console.account();
+    let task = console.waiting(&account, 1_000, "1");
+    let buy = console.sold(&account);
     let id = "a<b>\"'&";
     let evil = json!({
         "name": EVIL, "tags": [EVIL], "format_id": {"agent_url": "https://ads.gazette.example", "id": "tag"},
         "assets": {"code": {"asset_type": "html", "content": EVIL}},
     });
-    gazette.send_creative(&account, id, &evil);
+    console.send_creative(&account, id, &evil);
     let update = json!({
         "idempotency_key": "cancel-it-please-1", "account": {"account_id": account},
         "media_buy_id": buy, "canceled": true, "cancellation_reason": EVIL,
     });
-    assert_eq!(gazette.call("update_media_buy", &update)["status"], "completed");
-    let amy = gazette.enter("amy");
+    assert_eq!(console.call("update_media_buy", &update)["status"], "completed");
+    let amy = console.enter("amy");
     for page in [
         "/console".to_owned(),
         "/console/buys".to_owned(),
@@ -769,8 +769,8 @@ fn what_buyers_write_stays_text() {
 
 #[test]
 fn odd_requests_of_publishers_get_an_answer() {
-    let gazette = Gazette::new();
-    let amy = gazette.enter("amy");
+    let console = PublisherConsole::new();
+    let amy = console.enter("amy");
     for (path, status) in [
         ("/console?after=nonsense", 404),
         ("/console?after=0.1", 200),

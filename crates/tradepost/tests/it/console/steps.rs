@@ -10,7 +10,7 @@ use tradepost_dealer::record::LeadState;
 use super::probe::leading;
 use super::*;
 use crate::delivery::mail::mailbox;
-use crate::support::mail::{MailServer, Manner, Secured};
+use crate::support::mail::{MailBehavior, MailServer, Secured};
 
 /// Looks until no step is being tested.
 fn done(browser: &Browser<'_>) -> String {
@@ -26,7 +26,7 @@ fn done(browser: &Browser<'_>) -> String {
 
 #[test]
 fn a_step_is_tested_by_a_button_and_its_result_stays() {
-    let mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let mail = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let (url, target) = leading();
     let fixture = Fixture::with(|config| {
         config.dealers[0].hosts.clear();

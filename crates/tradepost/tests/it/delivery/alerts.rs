@@ -13,7 +13,7 @@ use tradepost_store::staff::{LeadFilter, NewStage, WaitingFor};
 use tradepost_store::{Store, StoreTransaction};
 
 use super::*;
-use crate::support::mail::{MailServer, Manner, Secured};
+use crate::support::mail::{MailBehavior, MailServer, Secured};
 
 /// The people of a server, and the hand of their clock.
 fn alerts(
@@ -130,7 +130,7 @@ fn a_lead_given_up_is_told_once_and_when_over() {
 #[test]
 fn people_read_alerts_as_mail_and_in_a_chat() {
     let refusing = Webhook::answering(|_| answer("400 No"));
-    let mut mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let mut mail = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let mut room = Webhook::start();
     let fixture = Fixture::running(vec![crm(refusing.url())]);
     let lead_id = fixture.send(&lead());
@@ -209,10 +209,10 @@ fn a_lead_that_waits_too_long_is_told_once() {
     hand.advance(minutes(2));
     look(&first);
     let dealer = &fixture.server.config().dealers[0].terms.id;
-    let told = pager.wait(1)[0].json();
-    assert_eq!(told["new"][0]["key"], format!("unanswered/{dealer}"));
-    assert_eq!(told["new"][0]["count"], Value::Null);
-    let message = told["new"][0]["message"].as_str().unwrap();
+    let sent_alert = pager.wait(1)[0].json();
+    assert_eq!(sent_alert["new"][0]["key"], format!("unanswered/{dealer}"));
+    assert_eq!(sent_alert["new"][0]["count"], Value::Null);
+    let message = sent_alert["new"][0]["message"].as_str().unwrap();
     let expected =
         format!("{dealer}: 1 lead waits longer than 15m for an answer, the oldest since");
     assert!(message.starts_with(&expected), "{message}");

@@ -4,7 +4,7 @@ use tradepost::config::delivery::{Smtp, SmtpTls};
 
 use super::*;
 use crate::adf::{complaints, validator};
-use crate::support::mail::{MailServer, Manner, Secured, tls};
+use crate::support::mail::{MailBehavior, MailServer, Secured, tls};
 use crate::support::tls::Authority;
 
 /// A CRM that takes ADF by mail, without TLS.
@@ -27,7 +27,7 @@ pub fn mailbox(server: &MailServer) -> DeliveryConfig {
 
 #[test]
 fn a_lead_is_a_mail_whose_body_is_the_document() {
-    let mut server = MailServer::start(Secured::No, |_| Manner::Take);
+    let mut server = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let fixture = Fixture::running(vec![mailbox(&server)]);
     let lead_id = fixture.send(&drive(ELEVEN));
     let kept = fixture.settled(&lead_id, 1);
@@ -55,37 +55,37 @@ fn a_lead_is_a_mail_whose_body_is_the_document() {
 fn each_mail_servers_answer_decides_what_becomes_of_a_delivery() {
     // What the first connection meets; how it ends, after how many attempts, with which last
     // answer; and whether the documents that arrived say that there was one before.
-    for (manner, state, attempts, last, arrived) in [
-        (Manner::Say("MAIL", "451 try later"), DELIVERED, 2, "SMTP 250", &["new"][..]),
-        (Manner::Say("MAIL", "550 seekrit no"), DEAD, 1, "SMTP 550", &[]),
-        (Manner::Say("MAIL", "530 log in"), DELIVERED, 2, "SMTP 250", &["new"]),
-        (Manner::Say("RCPT TO:<desk", "450 busy"), DELIVERED, 2, "SMTP 250", &["new"]),
-        (Manner::Say("RCPT TO:<desk", "553 nobody"), DEAD, 1, "SMTP 553", &[]),
-        (Manner::Say("DATA", "421 going down"), DELIVERED, 2, "SMTP 250", &["new"]),
-        (Manner::Say("EHLO", "554 not you"), DEAD, 1, "SMTP 554", &[]),
-        (Manner::Judge("452 full"), DELIVERED, 2, "SMTP 250", &["new"]),
-        (Manner::Judge("554 no ADF here"), DEAD, 1, "SMTP 554", &[]),
-        (Manner::Stall("EHLO"), DELIVERED, 2, "SMTP 250", &["new"]),
-        (Manner::Stall("DATA"), DELIVERED, 2, "SMTP 250", &["new"]),
-        (Manner::StallAfterData, DELIVERED, 2, "SMTP 250", &["new", "resend"]),
-        (Manner::Lie, DELIVERED, 2, "SMTP 250", &["new", "resend"]),
-        (Manner::NoGoodbye, DELIVERED, 1, "SMTP 250", &["new"]),
+    for (behavior, state, attempts, last, arrived) in [
+        (MailBehavior::Say("MAIL", "451 try later"), DELIVERED, 2, "SMTP 250", &["new"][..]),
+        (MailBehavior::Say("MAIL", "550 seekrit no"), DEAD, 1, "SMTP 550", &[]),
+        (MailBehavior::Say("MAIL", "530 log in"), DELIVERED, 2, "SMTP 250", &["new"]),
+        (MailBehavior::Say("RCPT TO:<desk", "450 busy"), DELIVERED, 2, "SMTP 250", &["new"]),
+        (MailBehavior::Say("RCPT TO:<desk", "553 nobody"), DEAD, 1, "SMTP 553", &[]),
+        (MailBehavior::Say("DATA", "421 going down"), DELIVERED, 2, "SMTP 250", &["new"]),
+        (MailBehavior::Say("EHLO", "554 not you"), DEAD, 1, "SMTP 554", &[]),
+        (MailBehavior::Judge("452 full"), DELIVERED, 2, "SMTP 250", &["new"]),
+        (MailBehavior::Judge("554 no ADF here"), DEAD, 1, "SMTP 554", &[]),
+        (MailBehavior::Stall("EHLO"), DELIVERED, 2, "SMTP 250", &["new"]),
+        (MailBehavior::Stall("DATA"), DELIVERED, 2, "SMTP 250", &["new"]),
+        (MailBehavior::StallAfterData, DELIVERED, 2, "SMTP 250", &["new", "resend"]),
+        (MailBehavior::HangUpAfterData, DELIVERED, 2, "SMTP 250", &["new", "resend"]),
+        (MailBehavior::NoGoodbye, DELIVERED, 1, "SMTP 250", &["new"]),
     ] {
         let mut server =
             MailServer::start(
                 Secured::No,
                 move |number| {
-                    if number == 0 { manner } else { Manner::Take }
+                    if number == 0 { behavior } else { MailBehavior::Take }
                 },
             );
         let fixture = Fixture::running(vec![mailbox(&server)]);
         let lead_id = fixture.send(&lead());
         let kept = fixture.settled(&lead_id, 1);
-        assert_eq!(outline(&kept), [("mail", state, attempts, last)], "{manner:?}");
+        assert_eq!(outline(&kept), [("mail", state, attempts, last)], "{behavior:?}");
         let mails = server.wait(arrived.len());
         for (mail, status) in mails.iter().zip(arrived) {
             let said = format!("<prospect status=\"{status}\">");
-            assert!(mail.body().contains(&said), "{manner:?}: {}", mail.body());
+            assert!(mail.body().contains(&said), "{behavior:?}: {}", mail.body());
         }
         let mut ids: Vec<_> = mails.iter().map(|mail| mail.header("Message-ID")).collect();
         ids.dedup();
@@ -113,7 +113,7 @@ fn the_password_is_said_only_to_trusted_servers() {
         (Secured::FirstByte(bad), SmtpTls::Required, false, no_tls),
         (Secured::No, SmtpTls::StartTls, false, no_offer),
     ] {
-        let mut server = MailServer::start(secured, |_| Manner::Take);
+        let mut server = MailServer::start(secured, |_| MailBehavior::Take);
         let mut delivery = DeliveryConfig { attempts: 1, ..mailbox(&server) };
         if let DeliveryMethod::Smtp(smtp) = &mut delivery.by {
             smtp.host = "localhost".into();

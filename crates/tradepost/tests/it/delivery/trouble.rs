@@ -9,7 +9,7 @@ use tradepost_dealer::delivery::NewDelivery;
 
 use super::mail::mailbox;
 use super::*;
-use crate::support::mail::{MailServer, Manner, Secured};
+use crate::support::mail::{MailBehavior, MailServer, Secured};
 use crate::support::{NOW, at};
 
 /// A change of the database that has it take no delivery in this state.
@@ -73,7 +73,7 @@ fn a_slow_receiver_holds_up_nobody_else() {
 
 #[test]
 fn an_absent_mail_server_gets_the_lead_when_back() {
-    let mut server = MailServer::start(Secured::No, |_| Manner::Take);
+    let mut server = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let mut delivery = mailbox(&server);
     let place = crate::support::webhook::Reserved::new();
     if let DeliveryMethod::Smtp(smtp) = &mut delivery.by {
@@ -109,7 +109,7 @@ fn again(fixture: &Fixture, delivery: &DeliveryRecord) {
 
 #[test]
 fn what_a_receiver_lost_comes_again_only_when_asked_for() {
-    let mut server = MailServer::start(Secured::No, |_| Manner::Take);
+    let mut server = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let fixture = Fixture::running(vec![mailbox(&server)]);
     let lead_id = fixture.send(&lead());
     let kept = fixture.settled(&lead_id, 1);

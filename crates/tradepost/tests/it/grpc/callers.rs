@@ -61,7 +61,8 @@ fn a_04_anothers_task_is_absent_in_every_byte() {
         let sent = client.call(&[("authorization", &ada)], "SendMessage", &message(kind));
         let task = sent.one()["task"].clone();
         let refer = |id: &Value| with(message("x"), &[("/message/referenceTaskIds", json!([id]))]);
-        let astray = |id: &Value| with(follow_up("x", id), &[("/message/contextId", json!("c"))]);
+        let wrong_context =
+            |id: &Value| with(follow_up("x", id), &[("/message/contextId", json!("c"))]);
         let name = |id: &Value| json!({"id": id});
         let requests: [(&str, Params<'_>); 8] = [
             ("GetTask", &name),
@@ -70,7 +71,7 @@ fn a_04_anothers_task_is_absent_in_every_byte() {
             ("SendMessage", &|id| follow_up("x", id)),
             ("SendStreamingMessage", &|id| follow_up("x", id)),
             ("SendMessage", &refer),
-            ("SendMessage", &astray),
+            ("SendMessage", &wrong_context),
             ("SendStreamingMessage", &refer),
         ];
         for (method, params) in requests {

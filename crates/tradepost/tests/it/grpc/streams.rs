@@ -69,9 +69,9 @@ fn o_01_events_come_in_order_and_subscriptions_outlive_pauses() {
     client.ask("SendMessage", &follow_up("tck-complete-task", &id));
     let rest =
         |stream: &mut _| -> Vec<Value> { std::iter::from_fn(|| client.next(stream)).collect() };
-    let heard = rest(&mut one);
-    assert_eq!(heard.last().and_then(state), Some("TASK_STATE_COMPLETED"));
-    assert_eq!(rest(&mut other), heard, "O-03");
+    let remaining_events = rest(&mut one);
+    assert_eq!(remaining_events.last().and_then(state), Some("TASK_STATE_COMPLETED"));
+    assert_eq!(rest(&mut other), remaining_events, "O-03");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn forty_streams_on_one_connection_are_complete_and_in_order() {
 fn a_slow_reader_receives_all_of_forty_thousand_events() {
     let (_server, client) = start_agent(Profile::Streaming);
     let mut stream = client.stream("SendStreamingMessage", &message("tradepost-flood-40000"));
-    let (_sender, nobody) = std::sync::mpsc::channel::<()>();
+    let (_sender, never) = std::sync::mpsc::channel::<()>();
     let mut next = 0;
     let mut last = None;
     while let Some(event) = client.next(&mut stream) {
@@ -110,7 +110,7 @@ fn a_slow_reader_receives_all_of_forty_thousand_events() {
             assert_eq!(number, next);
             next += 1;
             if number % 1_000 == 0 {
-                let _ = nobody.recv_timeout(Duration::from_millis(10));
+                let _ = never.recv_timeout(Duration::from_millis(10));
             }
         }
         last = state(&event).map(str::to_owned);

@@ -2,7 +2,7 @@
 
 use tradepost_document::json::{Value, from_str, json};
 
-use super::{House, dealer, stdout, tradepost};
+use super::{HostingFixture, dealer, stdout, tradepost};
 use crate::process::data;
 
 fn stderr(output: &std::process::Output) -> String {
@@ -11,12 +11,12 @@ fn stderr(output: &std::process::Output) -> String {
 
 #[test]
 fn dealers_are_managed_on_the_folder_and_from_far_away() {
-    let house = House::start();
-    let folder = house.folder.path();
+    let fixture = HostingFixture::start();
+    let folder = fixture.folder.path();
     let folder_of_data = data(folder);
     let here = ["--config", "tradepost.toml", "--data", folder_of_data.to_str().unwrap()];
-    let admin = format!("http://{}", house.operators);
-    let there = ["--admin", admin.as_str(), "--key", house.key.as_str()];
+    let admin = format!("http://{}", fixture.operators);
+    let there = ["--admin", admin.as_str(), "--key", fixture.key.as_str()];
     let section = "[[dealers]]\nid = \"toml\"\nname = \"Toml\"\nhosts = [\"toml.example\"]\n\
                    [[dealers.rooftops]]\nname = \"A\"\n";
     std::fs::write(folder.join("one.toml"), section).unwrap();
@@ -31,7 +31,7 @@ fn dealers_are_managed_on_the_folder_and_from_far_away() {
         };
         assert_eq!(json(&["add", file])["dealers"], json!([id]));
         let host = format!("{id}.example");
-        house.process.until("it is served", || house.name_on(&host).is_some());
+        fixture.process.until("it is served", || fixture.name_on(&host).is_some());
         let twice = say(&["add", file]);
         assert_eq!(twice.status.code(), Some(6), "{}", stderr(&twice));
         assert!(stderr(&twice).contains("hint: choose another id"), "{}", stderr(&twice));
@@ -39,16 +39,16 @@ fn dealers_are_managed_on_the_folder_and_from_far_away() {
         let shown = json(&["show", id]);
         assert_eq!(shown["settings"]["name"], "Quite other");
         assert_eq!(shown["settings"]["rate_limit"]["requests"].as_i64(), Some(7));
-        house
+        fixture
             .process
-            .until("it is renamed", || house.name_on(&host).as_deref() == Some("Quite other"));
+            .until("it is renamed", || fixture.name_on(&host).as_deref() == Some("Quite other"));
         let wrong = say(&["set", id, "nmae=x", "rooftops=[]"]);
         assert_eq!(wrong.status.code(), Some(2));
         assert!(stderr(&wrong).contains("/nmae: ") && stderr(&wrong).contains("/rooftops: "));
         let stale = say(&["set", id, "name=x", "--revision", "1"]);
         assert_eq!(stale.status.code(), Some(6), "{}", stderr(&stale));
         stdout(&say(&["suspend", id]));
-        house.process.until("it rests", || house.name_on(&host).is_none());
+        fixture.process.until("it rests", || fixture.name_on(&host).is_none());
         let listed = json(&["list"]);
         let listed: Vec<_> = listed.as_array().unwrap().iter().collect();
         let of = |id: &str| {
@@ -56,17 +56,17 @@ fn dealers_are_managed_on_the_folder_and_from_far_away() {
         };
         assert_eq!((of("fixed"), of(id)), (Some(json!("serving")), Some(json!("suspended"))));
         stdout(&say(&["resume", id]));
-        house.process.until("it is back", || house.name_on(&host).is_some());
+        fixture.process.until("it is back", || fixture.name_on(&host).is_some());
         assert!(stderr(&say(&["remove", id])).contains("leads and consents stay"));
-        house.process.until("it is gone", || house.name_on(&host).is_none());
+        fixture.process.until("it is gone", || fixture.name_on(&host).is_none());
         assert_eq!(say(&["show", "nobody"]).status.code(), Some(4));
         assert_eq!(say(&["remove", "fixed"]).status.code(), Some(6));
         stdout(&say(&["add", file, "--force"]));
-        house.process.until("it came back", || house.name_on(&host).is_some());
+        fixture.process.until("it came back", || fixture.name_on(&host).is_some());
     }
-    let nobody =
+    let unreachable =
         tradepost(folder, &["dealer", "list", "--admin", "http://127.0.0.1:1", "--key", "k"]);
-    assert_eq!(nobody.status.code(), Some(10), "{}", stderr(&nobody));
+    assert_eq!(unreachable.status.code(), Some(10), "{}", stderr(&unreachable));
     let bad = tradepost(folder, &["dealer", "list", "--admin", &admin, "--key", "tp_none"]);
     assert_eq!(bad.status.code(), Some(9), "{}", stderr(&bad));
     assert!(!stderr(&bad).contains("tp_none"));
@@ -74,8 +74,8 @@ fn dealers_are_managed_on_the_folder_and_from_far_away() {
 
 #[test]
 fn who_is_suspended_rests_although_its_files_are_gone() {
-    let house = House::start();
-    let folder = house.folder.path();
+    let fixture = HostingFixture::start();
+    let folder = fixture.folder.path();
     let folder_of_data = data(folder);
     let here = ["--config", "tradepost.toml", "--data", folder_of_data.to_str().unwrap()];
     let secret = folder.join("bearer");
@@ -91,35 +91,35 @@ fn who_is_suspended_rests_although_its_files_are_gone() {
     let twice = tradepost(folder, &[&twice[..], &here[..]].concat());
     assert_eq!(twice.status.code(), Some(6), "{}", stderr(&twice));
     stdout(&tradepost(folder, &[&["dealer", "add", "files.json"], &here[..]].concat()));
-    let name = || house.name_on("files.example");
-    house.process.until("it is served", || name().is_some());
-    let patched = house.ask("PATCH", "/dealers/files", &[], r#"{"name": "Other"}"#);
+    let name = || fixture.name_on("files.example");
+    fixture.process.until("it is served", || name().is_some());
+    let patched = fixture.ask("PATCH", "/dealers/files", &[], r#"{"name": "Other"}"#);
     assert_eq!(patched.status, 200, "{}", patched.snapshot());
     assert_eq!(name().as_deref(), Some("Other"));
     std::fs::remove_file(&secret).unwrap();
-    assert_eq!(house.ask("POST", "/dealers/files/suspend", &[], "").status, 200);
-    house.process.until("it rests", || name().is_none());
-    house.process.until("it is told", || house.process.log().contains("it is tried again"));
-    let resumed = house.ask("POST", "/dealers/files/resume", &[], "");
+    assert_eq!(fixture.ask("POST", "/dealers/files/suspend", &[], "").status, 200);
+    fixture.process.until("it rests", || name().is_none());
+    fixture.process.until("it is told", || fixture.process.log().contains("it is tried again"));
+    let resumed = fixture.ask("POST", "/dealers/files/resume", &[], "");
     assert_eq!((resumed.status, name()), (202, None), "{}", resumed.snapshot());
     assert_eq!(resumed.json()["served"], false);
     assert_eq!(resumed.json()["state"], "serving");
     std::fs::write(&secret, "s3cret").unwrap();
-    house.process.until("it is back", || name().is_some());
-    assert_eq!(house.ask("POST", "/dealers/files/resume", &[], "").status, 200);
+    fixture.process.until("it is back", || name().is_some());
+    assert_eq!(fixture.ask("POST", "/dealers/files/resume", &[], "").status, 200);
 }
 
 #[test]
 fn a_hosted_dealer_has_inventory_and_keys_like_others() {
-    let house = House::start();
-    let folder = house.folder.path();
+    let fixture = HostingFixture::start();
+    let folder = fixture.folder.path();
     let mut document = dealer("sells");
     let names = ["Larkspur Motors Ridgemont", "Larkspur Motors Fairview"];
     let rooftops = json!([{"name": "Downtown", "feed_names": names}]);
     for (key, value) in [("auth", json!({"api_keys": true})), ("rooftops", rooftops)] {
         document.as_object_mut().unwrap().insert(key.into(), value);
     }
-    assert_eq!(house.ask("POST", "/dealers", &[], &document.to_string()).status, 201);
+    assert_eq!(fixture.ask("POST", "/dealers", &[], &document.to_string()).status, 201);
     let feed = stdout(&tradepost(folder, &["feeds", "demo", "--format", "homenet", "--size", "5"]));
     std::fs::write(folder.join("feed.csv"), feed).unwrap();
     let folder_of_data = data(folder);
@@ -140,7 +140,7 @@ fn a_hosted_dealer_has_inventory_and_keys_like_others() {
     let ask = || {
         let body = call.to_string();
         crate::support::client::request(
-            house.process.address,
+            fixture.process.address,
             "POST",
             "/a2a",
             &headers,
@@ -149,7 +149,7 @@ fn a_hosted_dealer_has_inventory_and_keys_like_others() {
     };
     assert_eq!(ask().status, 200, "{}", ask().snapshot());
     assert!(ask().snapshot().contains("5 vehicles match."), "{}", ask().snapshot());
-    assert_eq!(house.ask("DELETE", "/dealers/sells", &[], "").status, 204);
-    assert_eq!(house.ask("POST", "/dealers?reuse=true", &[], &document.to_string()).status, 201);
+    assert_eq!(fixture.ask("DELETE", "/dealers/sells", &[], "").status, 204);
+    assert_eq!(fixture.ask("POST", "/dealers?reuse=true", &[], &document.to_string()).status, 201);
     assert_eq!(ask().status, 401, "the keys of a removed dealer are revoked");
 }

@@ -45,9 +45,9 @@ fn import(file: &Path, arguments: &[&str]) -> String {
         .arg(folder.path().join("data"))
         .output()
         .unwrap();
-    let told = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     let mut out = String::new();
-    for line in told.concat().lines() {
+    for line in printed.concat().lines() {
         out.push_str(line.trim_end());
         out.push('\n');
     }

@@ -180,8 +180,8 @@ fn who_is_erased_is_in_no_file_and_chains_hold() {
     assert!(again.status.success() && again.stdout.is_empty());
     let phone = said(&server, &["erase", "--phone", "+1 (415) 555-0199"]);
     assert_eq!(phone, format!("erased {bob}\n"));
-    let nobody = leads(server.directory.path(), &["erase"]);
-    assert_eq!(nobody.status.code(), Some(2));
+    let not_selected = leads(server.directory.path(), &["erase"]);
+    assert_eq!(not_selected.status.code(), Some(2));
 }
 
 #[test]

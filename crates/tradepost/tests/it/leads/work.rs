@@ -62,7 +62,7 @@ fn ids(list: &Value) -> Vec<&str> {
 fn leads_are_assigned_and_listed_by_owner() {
     let (server, all) = desk(&["ada", "bob"]);
     let [ada, bob] = [all[0].as_str(), all[1].as_str()];
-    let nobody = "00000000000000000000000000000000";
+    let unknown_id = "00000000000000000000000000000000";
     let result = done(&server, &["assign", ada, "--to", "Dora"]);
     assert_eq!(result["changed"], json!([ada]));
     let again = done(&server, &["assign", ada, "--to", "dora"]);
@@ -75,7 +75,7 @@ fn leads_are_assigned_and_listed_by_owner() {
     let error = refused(&server, &["assign", ada, "--nobody", "--if-unassigned"]);
     assert_eq!(error["refused"][0]["reason"], "owned_by_another", "{error}");
     assert_eq!(error["refused"][0]["owner"], "dora");
-    let error = refused(&server, &["assign", ada, bob, nobody, "--to", "egon"]);
+    let error = refused(&server, &["assign", ada, bob, unknown_id, "--to", "egon"]);
     let reasons: Vec<_> =
         error["refused"].as_array().unwrap().iter().map(|one| one["reason"].clone()).collect();
     assert_eq!(reasons, ["unknown_owner", "unknown_owner", "not_found"].map(|text| json!(text)));

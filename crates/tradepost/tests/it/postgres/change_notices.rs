@@ -22,13 +22,16 @@ fn state(server: &ConformanceServer, id: &Value) -> String {
 }
 
 /// Waits for news that `wanted` knows.
-fn heard(inbox: &std::sync::mpsc::Receiver<ChangeNotice>, wanted: impl Fn(&ChangeNotice) -> bool) {
+fn wait_for_notice(
+    inbox: &std::sync::mpsc::Receiver<ChangeNotice>,
+    wanted: impl Fn(&ChangeNotice) -> bool,
+) {
     let mut looked = 0;
     // Those who look tell nothing: with this alone the test would never end well.
     while looked < 12 {
         match inbox.recv_timeout(Duration::from_secs(20)).unwrap() {
-            news if wanted(&news) => return,
-            news => looked += usize::from(news == ChangeNotice::Any),
+            notice if wanted(&notice) => return,
+            notice => looked += usize::from(notice == ChangeNotice::Any),
         }
     }
     panic!("it was not told");
@@ -36,9 +39,9 @@ fn heard(inbox: &std::sync::mpsc::Receiver<ChangeNotice>, wanted: impl Fn(&Chang
 
 fn listen(store: &Store) -> std::sync::mpsc::Receiver<ChangeNotice> {
     let (tell, inbox) = channel();
-    store.on_change(move |news| drop(tell.send(news.clone()))).unwrap();
+    store.on_change(move |notice| drop(tell.send(notice.clone()))).unwrap();
     // What comes first says that it listens.
-    heard(&inbox, |news| *news == ChangeNotice::Any);
+    wait_for_notice(&inbox, |notice| *notice == ChangeNotice::Any);
     inbox
 }
 
@@ -59,8 +62,8 @@ fn what_is_appended_at_one_server_is_streamed_by_another() {
     assert_eq!(here.last().unwrap().state(), Some("TASK_STATE_COMPLETED"));
     let id = id.as_str().unwrap();
     let last = here.last().unwrap().id;
-    heard(&inbox, |news| {
-        *news == ChangeNotice::Appended { task_id: id.to_owned(), seq: last, ended: true }
+    wait_for_notice(&inbox, |notice| {
+        *notice == ChangeNotice::Appended { task_id: id.to_owned(), seq: last, ended: true }
     });
 }
 
@@ -160,17 +163,17 @@ fn others_hear_of_leads_and_of_inventories() {
     // Only who listens tells.
     let _own = listen(&server.store);
     dealer::stock(&server.store, &config);
-    heard(&inbox, |news| *news == ChangeNotice::Changed);
+    wait_for_notice(&inbox, |notice| *notice == ChangeNotice::Changed);
     lead_id(&server.call(&customer("k")).json()).unwrap();
-    heard(&inbox, |news| *news == ChangeNotice::Due);
+    wait_for_notice(&inbox, |notice| *notice == ChangeNotice::Due);
     // Whoever listens connects again.
     scratch.cut();
-    heard(&inbox, |news| *news == ChangeNotice::Any);
+    wait_for_notice(&inbox, |notice| *notice == ChangeNotice::Any);
     until("news are heard again", || {
         server
             .store
             .replace_inventory(dealer::ID, &[], crate::support::at(crate::support::NOW), false)
             .unwrap();
-        inbox.try_iter().any(|news| news == ChangeNotice::Changed)
+        inbox.try_iter().any(|notice| notice == ChangeNotice::Changed)
     });
 }

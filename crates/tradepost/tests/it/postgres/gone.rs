@@ -15,14 +15,14 @@ use crate::support::postgres::{SERVER, Scratch};
 use crate::support::publisher::{self, Binding};
 use crate::support::{TestServer, client, dealer, start_on};
 
-/// The way to a database, which can be cut.
-struct Way {
+/// Proxy in front of a database, whose connections can be cut.
+struct BreakableProxy {
     address: SocketAddr,
     /// Both ends of what goes through it; `None` while nothing does.
     passing: Arc<Mutex<Option<Vec<TcpStream>>>>,
 }
 
-impl Way {
+impl BreakableProxy {
     fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -57,7 +57,7 @@ impl Way {
         }
     }
 
-    fn mend(&self) {
+    fn restore(&self) {
         *self.passing.lock().unwrap() = Some(Vec::new());
     }
 }
@@ -86,14 +86,14 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
 #[test]
 fn without_its_database_a_server_reads_refuses_and_heals() {
     let Some(scratch) = Scratch::new() else { return };
-    let way = Way::open();
-    let store = way.store(&scratch);
+    let proxy = BreakableProxy::open();
+    let store = proxy.store(&scratch);
     dealer::stock(&store, &dealer::config());
     let server = start_on(store, dealer::config());
     assert!(lead_id(&server.call(&customer("before")).json()).is_some());
     assert_eq!(readiness(&server), 200);
 
-    way.cut();
+    proxy.cut();
     let answer = server.call(&customer("meanwhile"));
     let error = &answer.json()["error"]["data"];
     assert_eq!(error["code"], "INTERNAL_ERROR", "{error}");
@@ -107,7 +107,7 @@ fn without_its_database_a_server_reads_refuses_and_heals() {
     assert_eq!(found["data"]["vehicles"].as_array().map(Vec::len), Some(4), "{found}");
     until("it says that it is not ready", || readiness(&server) == 503);
 
-    way.mend();
+    proxy.restore();
     until("it is ready again", || readiness(&server) == 200);
     let id = lead_id(&server.call(&customer("meanwhile")).json()).unwrap();
     let leads = server.store.leads(None).unwrap();
@@ -127,14 +127,14 @@ fn whoever_starts_without_a_database_hears_so_without_its_password() {
 #[test]
 fn without_the_database_known_callers_go_on_others_retry() {
     let Some(scratch) = Scratch::new() else { return };
-    let way = Way::open();
+    let proxy = BreakableProxy::open();
     let config = {
         let mut config = dealer::config();
         config.dealers[0].auth =
             AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
         config
     };
-    let store = way.store(&scratch);
+    let store = proxy.store(&scratch);
     dealer::stock(&store, &config);
     let server = start_on(store, config);
     let known = issue(&server, "acme", |_| ());
@@ -143,7 +143,7 @@ fn without_the_database_known_callers_go_on_others_retry() {
     let ask = |key: &str| bearer(&server, key, &search);
     assert_eq!(ask(&known).status, 200);
 
-    way.cut();
+    proxy.cut();
     let is_served = |key: &str| {
         let found = ask(key).json();
         let vehicles = found.pointer("/result/message/parts/0/data/data/vehicles");
@@ -156,7 +156,7 @@ fn without_the_database_known_callers_go_on_others_retry() {
     server.advance(jiff::SignedDuration::from_mins(6));
     assert_eq!(ask(&known).json()["error"]["data"]["retryable"], true, "it was too long ago");
 
-    way.mend();
+    proxy.restore();
     // While nobody could be told, it was revoked elsewhere.
     let id = known.split('_').nth(1).unwrap();
     scratch.say(&format!("UPDATE api_keys SET revoked_at = 1 WHERE id = '{id}'"));
@@ -238,8 +238,8 @@ fn numbers_are_told_while_the_database_does_not_answer() {
 #[test]
 fn without_the_database_product_searches_say_their_age() {
     let Some(scratch) = Scratch::new() else { return };
-    let way = Way::open();
-    let publisher = publisher::start_sharing(way.store(&scratch));
+    let proxy = BreakableProxy::open();
+    let publisher = publisher::start_sharing(proxy.store(&scratch));
     let all = json!({"buying_mode": "wholesale"});
     let brief = json!({"buying_mode": "brief", "brief": "display beside hiking stories"});
     let ask = |tool: &str, arguments: &Value| {
@@ -255,7 +255,7 @@ fn without_the_database_product_searches_say_their_age() {
         "{proposed}"
     );
 
-    way.cut();
+    proxy.cut();
     publisher.hand.advance(jiff::SignedDuration::from_secs(90));
     for (arguments, before) in [(&all, &before), (&brief, &proposed)] {
         let mut meanwhile = ask("get_products", arguments);
@@ -280,7 +280,7 @@ fn without_the_database_product_searches_say_their_age() {
     publisher.hand.advance(jiff::SignedDuration::from_mins(5));
     assert_eq!(ask("get_products", &all)["adcp_error"]["code"], "SERVICE_UNAVAILABLE");
 
-    way.mend();
+    proxy.restore();
     until("it answers from what there is", || {
         publisher.hand.advance(jiff::SignedDuration::from_secs(1));
         ask("get_products", &all) == before

@@ -51,8 +51,8 @@ fn a_customer_gets_everything_and_is_then_in_no_file() {
         assert_eq!(said(key, &erase), erased(json!([ada])));
         assert_eq!(said(key, &erase), erased(json!([])));
         assert_eq!(found(folder.path(), &["ada@example", "14155550123", "has a sister"]), [""; 0]);
-        let nobody = said(key, &[&["privacy", "export"][..], &who, &place].concat());
-        assert!(nobody.contains("\"leads\": []"), "{nobody}");
+        let not_found = said(key, &[&["privacy", "export"][..], &who, &place].concat());
+        assert!(not_found.contains("\"leads\": []"), "{not_found}");
         assert_eq!(server.history(&json!(bob)).lead.state, LeadState::Received);
         let verified = said(key, &[&["--json", "audit", "verify"][..], &place].concat());
         assert!(verified.contains("\"intact\": true"), "{verified}");
@@ -131,8 +131,8 @@ fn messages_to_a_publishers_people_keep_no_lead_from_erasure() {
     };
     assert_eq!(store.erase_old_leads(old(), at(NOW)).unwrap(), 1);
     assert_eq!(server.history(&json!(lead)).lead.state, LeadState::Erased);
-    let told = store.publisher_deliveries(Some("gazette"), Some(&lead), None).unwrap();
-    let states: Vec<_> = told.iter().map(|delivery| delivery.state).collect();
+    let notices = store.publisher_deliveries(Some("gazette"), Some(&lead), None).unwrap();
+    let states: Vec<_> = notices.iter().map(|delivery| delivery.state).collect();
     assert_eq!(states, [DeliveryState::Due], "it is still told");
 }
 

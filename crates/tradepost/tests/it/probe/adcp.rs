@@ -2,10 +2,10 @@
 //! each fault is found by the check that is named for it, and by no other.
 
 use super::*;
-use crate::support::adcp::{Manner, Seller, TOKEN_A, TOKEN_B};
+use crate::support::adcp::{Seller, SellerBehavior, TOKEN_A, TOKEN_B};
 
-const ALL: Manner = Manner { streams: false, has_card: true };
-const MCP: Manner = Manner { streams: false, has_card: false };
+const ALL: SellerBehavior = SellerBehavior { streams: false, has_card: true };
+const MCP: SellerBehavior = SellerBehavior { streams: false, has_card: false };
 
 fn options_of_two() -> ProbeOptions {
     with(options(), |options| {
@@ -50,7 +50,7 @@ fn a_right_seller_has_grade_a_by_mcp_and_a2a() {
 
 #[test]
 fn a_seller_that_answers_in_streams_has_grade_a_too() {
-    let seller = Seller::start(Manner { streams: true, has_card: false });
+    let seller = Seller::start(SellerBehavior { streams: true, has_card: false });
     assert_a(&run(&format!("{}/mcp", base(&seller)), options_of_two()));
 }
 

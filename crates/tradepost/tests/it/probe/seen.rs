@@ -193,7 +193,7 @@ fn a_dry_run_says_what_would_be_sent() {
 
 #[test]
 fn a_sellers_dry_run_shows_what_would_be_asked() {
-    let seller = crate::support::adcp::Seller::start(crate::support::adcp::Manner {
+    let seller = crate::support::adcp::Seller::start(crate::support::adcp::SellerBehavior {
         streams: false,
         has_card: false,
     });
@@ -247,10 +247,10 @@ const FIXED: &str = "This is an automated conformance probe.";
 
 /// The conformance agent over JSON-RPC, which refuses the fixed sentence; its card has this as an example.
 /// What it is told is noted.
-fn picky(example: Option<&'static str>) -> (conformance::ConformanceServer, String, Heard) {
+fn picky(example: Option<&'static str>) -> (conformance::ConformanceServer, String, ReceivedTexts) {
     let server = conformance::start_conformance(Profile::Streaming);
-    let heard = Heard::default();
-    let note = Arc::clone(&heard);
+    let received = ReceivedTexts::default();
+    let note = Arc::clone(&received);
     let change: ChangeAnswer = Arc::new(move |asked, reply: &mut Passing| {
         if asked.text().contains("SendMessage") {
             note.lock().unwrap().push(asked.text());
@@ -274,10 +274,10 @@ fn picky(example: Option<&'static str>) -> (conformance::ConformanceServer, Stri
     let events: proxy::ChangeEvents = Arc::new(|_: &mut Vec<Value>| {});
     let same: ChangeRequest = Arc::new(|_: &mut Passing| {});
     let address = proxy::start_with_events(server.address, NAMED, same, change, Some(events));
-    (server, address, heard)
+    (server, address, received)
 }
 
-type Heard = Arc<Mutex<Vec<String>>>;
+type ReceivedTexts = Arc<Mutex<Vec<String>>>;
 
 #[test]
 fn an_agent_that_refuses_every_sentence_is_not_looked_at() {
@@ -306,21 +306,21 @@ fn an_agent_that_refuses_every_sentence_is_not_looked_at() {
 
 #[test]
 fn the_cards_examples_replace_a_fixed_sentence_that_is_refused() {
-    let (server, address, heard) = picky(Some("Which cars are red?"));
+    let (server, address, received) = picky(Some("Which cars are red?"));
     let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
     let report = run(&address, with(options(), |options| options.token = Some(token)));
     assert_a(&report);
     assert_eq!(report.coverage().not_looked_at, 0, "{:?}", report.unjudged());
-    let heard = heard.lock().unwrap();
+    let received = received.lock().unwrap();
     // What was refused once is not said again.
-    let refused = heard.iter().filter(|text| text.contains(FIXED) && !text.contains("taskId"));
-    assert_eq!(refused.count(), 1, "{heard:#?}");
-    assert!(heard.iter().any(|text| text.contains("Which cars are red?")));
+    let refused = received.iter().filter(|text| text.contains(FIXED) && !text.contains("taskId"));
+    assert_eq!(refused.count(), 1, "{received:#?}");
+    assert!(received.iter().any(|text| text.contains("Which cars are red?")));
 }
 
 #[test]
 fn a_given_sentence_is_said_in_place_of_all_others() {
-    let (server, address, heard) = picky(Some("Which cars are red?"));
+    let (server, address, received) = picky(Some("Which cars are red?"));
     let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
     let text = Some("How do I reach you?".to_owned());
     let report = run(
@@ -331,10 +331,10 @@ fn a_given_sentence_is_said_in_place_of_all_others() {
         }),
     );
     assert_a(&report);
-    let heard = heard.lock().unwrap();
-    assert!(heard.iter().any(|text| text.contains("How do I reach you?")));
+    let received = received.lock().unwrap();
+    assert!(received.iter().any(|text| text.contains("How do I reach you?")));
     let others = [FIXED, "Which cars are red?"];
-    assert!(!heard.iter().any(|text| others.iter().any(|other| text.contains(other))));
+    assert!(!received.iter().any(|text| others.iter().any(|other| text.contains(other))));
     let long = "x".repeat(tradepost_probe::MAX_TEXT + 1);
     for sentence in ["", " ", &long] {
         let output = tradepost(&["probe", &address, "--text", sentence]).output().unwrap();

@@ -14,7 +14,7 @@ use tradepost_document::json::{self, Value};
 use super::{CONFIG, TABLE, run, text};
 use crate::beside::{published, without};
 
-fn furnished(config: &str) -> tempfile::TempDir {
+fn folder_with_files(config: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("tradepost.toml"), config).unwrap();
     fs::write(folder.path().join("products.csv"), TABLE).unwrap();
@@ -69,7 +69,7 @@ fn complaints(release: &str, prefix: &'static str, document: &Value) -> Option<V
 
 #[test]
 fn the_written_file_is_valid_by_every_release() {
-    let folder = furnished(CONFIG);
+    let folder = folder_with_files(CONFIG);
     let write = ["publisher", "adagents", "write", "--contact-email", "ads@gazette.example"];
     let output = run(folder.path(), &write);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -151,7 +151,7 @@ fn the_written_file_is_valid_by_every_release() {
 
 #[test]
 fn every_problem_of_a_file_is_listed_with_what_to_do() {
-    let folder = furnished(CONFIG);
+    let folder = folder_with_files(CONFIG);
     let bad = r#"{
       "contact": {"email": "nobody"},
       "properties": [{"property_id": "Site", "property_type": "site", "identifiers": [], "tags": ["A b"]}],
@@ -192,7 +192,7 @@ fn every_problem_of_a_file_is_listed_with_what_to_do() {
 /// Nobody who reads the file finds the agent in it.
 #[test]
 fn a_file_that_refers_to_another_is_no_success() {
-    let folder = furnished(CONFIG);
+    let folder = folder_with_files(CONFIG);
     let reference =
         r#"{"authoritative_location": "https://gazette.example/.well-known/adagents.json"}"#;
     fs::write(folder.path().join("reference.json"), reference).unwrap();
@@ -233,7 +233,7 @@ fn serve(answers: Vec<Option<String>>) -> String {
 
 #[test]
 fn a_served_file_is_fetched_and_checked() {
-    let folder = furnished(&format!("{CONFIG}call_loopback = true\n"));
+    let folder = folder_with_files(&format!("{CONFIG}call_loopback = true\n"));
     let written = run(folder.path(), &["publisher", "adagents", "write"]);
     let right = text(&written.stdout);
     let revoked = right.replace(
@@ -257,7 +257,7 @@ fn a_served_file_is_fetched_and_checked() {
 
 #[test]
 fn addresses_of_this_machine_are_asked_only_when_permitted() {
-    let folder = furnished(CONFIG);
+    let folder = folder_with_files(CONFIG);
     let address = serve(Vec::new());
     let output = run(folder.path(), &["publisher", "adagents", "check", &address]);
     assert_eq!(output.status.code(), Some(15), "{output:?}");

@@ -20,7 +20,7 @@ fn with(folder: &std::path::Path, more: &[&str]) -> std::process::Output {
     run(folder, &words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn furnished() -> tempfile::TempDir {
+fn folder_with_files() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("tradepost.toml"), CONFIG).unwrap();
     fs::write(folder.path().join("products.csv"), TABLE).unwrap();
@@ -29,7 +29,7 @@ fn furnished() -> tempfile::TempDir {
 
 #[test]
 fn a_table_becomes_a_catalogue_that_the_configuration_names() {
-    let folder = furnished();
+    let folder = folder_with_files();
     let place = folder.path().canonicalize().unwrap().display().to_string();
     let output = with(folder.path(), &["products.csv", "--explain", "--into", "tradepost.toml"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -137,7 +137,7 @@ fn a_table_becomes_a_catalogue_that_the_configuration_names() {
 
 #[test]
 fn the_catalogue_is_found_from_every_folder() {
-    let folder = furnished();
+    let folder = folder_with_files();
     let elsewhere = tempfile::tempdir().unwrap();
     let config = folder.path().join("tradepost.toml").display().to_string();
     let table = folder.path().join("products.csv").display().to_string();
@@ -163,7 +163,7 @@ fn the_catalogue_is_found_from_every_folder() {
 #[test]
 fn a_replaced_file_keeps_its_owner_or_stays() {
     const SOMEBODY: u32 = 12_345;
-    let folder = furnished();
+    let folder = folder_with_files();
     let path = |name: &str| folder.path().join(name);
     let own = |name: &str, id: u32| chown(path(name), Some(id), Some(id));
     if own("tradepost.toml", SOMEBODY).is_err() {
@@ -190,7 +190,7 @@ fn a_replaced_file_keeps_its_owner_or_stays() {
 
 #[test]
 fn bad_input_changes_nothing_and_lists_every_problem() {
-    let folder = furnished();
+    let folder = folder_with_files();
     fs::write(
         folder.path().join("bad.csv"),
         TABLE.replace("12", "twelve").replace("native", "hologram"),
@@ -237,7 +237,7 @@ fn a_table_is_tried_without_a_configuration() {
 
 #[test]
 fn a_configuration_that_cannot_be_changed_is_left_to_its_author() {
-    let folder = furnished();
+    let folder = folder_with_files();
     for (config, expected) in [
         (CONFIG.replace("[[publishers]]", "[[dealers]]"), "tradepost.toml has"),
         (CONFIG.replace("id = \"gazette\"", "id = \"gazette\"\nsandbox = 1"), "tradepost.toml has 1 mistake"),

@@ -11,7 +11,7 @@ use tradepost_document::json::{self, Value, json};
 
 use super::{TABLE, command, run, text};
 use crate::process::Process;
-use crate::support::mail::{MailServer, Manner, Secured};
+use crate::support::mail::{MailBehavior, MailServer, Secured};
 
 fn wizard(folder: &Path, more: &[&str], answers: &[&str]) -> Output {
     let mut command = command(folder, &[&["init", "--publisher", "--wizard"], more].concat());
@@ -55,7 +55,7 @@ fn answers(port: &str) -> Vec<&str> {
     [IDENTITY, SERVER, &catalogue, POLICIES, &["none"], &mail, PEOPLE, &["yes"]].concat()
 }
 
-fn furnished() -> tempfile::TempDir {
+fn folder_with_files() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("products.csv"), TABLE).unwrap();
     folder
@@ -63,8 +63,8 @@ fn furnished() -> tempfile::TempDir {
 
 #[test]
 fn the_dialogue_ends_with_a_sale_and_leaves_none() {
-    let folder = furnished();
-    let mail = MailServer::start(Secured::No, |_| Manner::Take);
+    let folder = folder_with_files();
+    let mail = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let port = mail.address.port().to_string();
     let output = wizard(folder.path(), &[], &answers(&port));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -249,7 +249,7 @@ fn the_dialogue_ends_with_a_sale_and_leaves_none() {
 
 #[test]
 fn the_key_of_the_first_agent_buys_from_the_server() {
-    let folder = furnished();
+    let folder = folder_with_files();
     let output = wizard(folder.path(), &[], &{
         let catalogue = ["", "products.csv", "yes"];
         [IDENTITY, SERVER, &catalogue, POLICIES, &["none", "none"], PEOPLE, &["yes"]].concat()
@@ -288,7 +288,7 @@ fn the_key_of_the_first_agent_buys_from_the_server() {
 
 #[test]
 fn a_wrong_answer_is_explained_and_asked_again() {
-    let folder = furnished();
+    let folder = folder_with_files();
     fs::write(folder.path().join("bad.csv"), TABLE.replace("12", "twelve")).unwrap();
     let identity =
         ["Gazette", "Not An Id", "gazette", "https://gazette.example", "gazette.example", ""];
@@ -461,7 +461,7 @@ fn a_wrong_answer_is_explained_and_asked_again() {
 
 #[test]
 fn input_that_ends_early_leaves_nothing_behind() {
-    let folder = furnished();
+    let folder = folder_with_files();
     let before = names(folder.path());
     let catalogue = ["", "products.csv", "yes"];
     let all = [IDENTITY, SERVER, &catalogue, POLICIES, &["none", "none"], PEOPLE].concat();
@@ -478,7 +478,7 @@ fn input_that_ends_early_leaves_nothing_behind() {
 
 #[test]
 fn existing_files_are_replaced_only_when_wanted() {
-    let folder = furnished();
+    let folder = folder_with_files();
     fs::write(folder.path().join("catalogue.json"), "mine").unwrap();
     let output = wizard(folder.path(), &[], &["no"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -488,7 +488,7 @@ fn existing_files_are_replaced_only_when_wanted() {
 
 #[test]
 fn limits_are_read_as_prices_are() {
-    let folder = furnished();
+    let folder = folder_with_files();
     let catalogue = ["", "products.csv", "yes"];
     let policies = ["50.000,00", "$10,000.00", "no"];
     let all =
@@ -505,7 +505,7 @@ fn limits_are_read_as_prices_are() {
 /// The folder's store has the approver already, and `adagents.json` is that of another publisher.
 #[test]
 fn a_used_folder_gets_all_but_what_fails() {
-    let folder = furnished();
+    let folder = folder_with_files();
     let catalogue = ["", "products.csv", "yes"];
     let hidden = ["127.0.0.1:0", "", "127.0.0.1:0"];
     let all = |server: &[&'static str]| {
@@ -526,7 +526,7 @@ fn a_used_folder_gets_all_but_what_fails() {
 
 #[test]
 fn a_table_is_read_no_further_than_the_limit() {
-    let folder = furnished();
+    let folder = folder_with_files();
     // More than memory has, and nothing of it on the disk.
     let large = fs::File::create(folder.path().join("large.csv")).unwrap();
     large.set_len(64 << 30).unwrap();
@@ -537,7 +537,7 @@ fn a_table_is_read_no_further_than_the_limit() {
 
 #[test]
 fn a_sale_that_fails_is_said_before_anything_is_written() {
-    let folder = furnished();
+    let folder = folder_with_files();
     let catalogue = ["", "products.csv", "yes"];
     // A limit below the least budget of a test.
     let policies = ["", "5", "no"];

@@ -74,8 +74,8 @@ fn a_killed_server_delivers_afterwards_what_it_could_not_before() {
 #[test]
 fn a_stopping_server_does_not_wait_for_receivers_for_ever() {
     let folder = tempfile::tempdir().unwrap();
-    let patience = [&ARGUMENTS[..], &["--push-timeout", "1s"]].concat();
-    let process = Process::agent(folder.path(), &patience);
+    let arguments_with_timeout = [&ARGUMENTS[..], &["--push-timeout", "1s"]].concat();
+    let process = Process::agent(folder.path(), &arguments_with_timeout);
     let mut webhook = Webhook::answering(|_| String::new());
     begin(&process, "tck-complete-task", &webhook.url());
     webhook.wait(1);

@@ -522,8 +522,8 @@ fn lists_have_pages_and_tokens_for_nothing_else() {
         params = json!({"taskId": id, "pageSize": 2});
     }
     assert_eq!(seen.concat(), "abcdeabcde");
-    let astray = json!({"taskId": other, "pageToken": tokens[0]});
-    assert_eq!(server.code(LIST, &astray), -32602, "another task's list");
+    let other_tasks_token = json!({"taskId": other, "pageToken": tokens[0]});
+    assert_eq!(server.code(LIST, &other_tasks_token), -32602, "another task's list");
     assert_eq!(server.code("ListTasks", &json!({"pageToken": tokens[0]})), -32602);
 }
 
@@ -590,9 +590,9 @@ fn a_07_a_messages_webhook_is_kept_with_its_task() {
     assert_eq!(inside, format!("{field}.url: must be an address on the public Internet"));
     let nowhere = refused(&json!({"url": "https://no.example.com/"}));
     assert!(nowhere.starts_with(&format!("{field}.url: must name a host that resolves")));
-    let astray = refused(&json!({"url": URL, "taskId": id}));
+    let with_task_id = refused(&json!({"url": URL, "taskId": id}));
     let expected = "must be absent, or the task that the message names";
-    assert_eq!(astray, format!("{field}.taskId: {expected}"));
+    assert_eq!(with_task_id, format!("{field}.taskId: {expected}"));
     let tasks = server.result("ListTasks", &json!({}));
     assert_eq!(tasks["totalSize"], 1, "E-10: none was begun for a webhook that is refused");
 }

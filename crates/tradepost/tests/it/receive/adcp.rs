@@ -66,12 +66,12 @@ impl Receiving {
     /// The next one of another task. What was handed on when the process before was killed may be
     /// handed on again.
     fn next_but(&mut self, task: &str) -> Value {
-        std::iter::repeat_with(|| self.next()).find(|news| news["task_id"] != task).unwrap()
+        std::iter::repeat_with(|| self.next()).find(|message| message["task_id"] != task).unwrap()
     }
 
     /// The next one of this task.
     pub(super) fn next_of(&mut self, task: &str) -> Value {
-        std::iter::repeat_with(|| self.next()).find(|news| news["task_id"] == task).unwrap()
+        std::iter::repeat_with(|| self.next()).find(|message| message["task_id"] == task).unwrap()
     }
 
     /// Kills it; what it had handed on that nobody has read.
@@ -249,12 +249,12 @@ fn w_1_our_publishers_signed_webhooks_arrive_once_despite_kills() {
     seller.kill();
     let mut receiving = Receiving::start(folder, address, &arguments);
     seller.serve();
-    let news = [receiving.next_but(&first), receiving.next_but(&first)];
-    let mut news = news.map(|delivery| delivery["task_id"].clone());
-    news.sort_by_key(ToString::to_string);
+    let message = [receiving.next_but(&first), receiving.next_but(&first)];
+    let mut message = message.map(|delivery| delivery["task_id"].clone());
+    message.sort_by_key(ToString::to_string);
     let mut bought = [json!(second), json!(third)];
     bought.sort_by_key(ToString::to_string);
-    assert_eq!(news, bought);
+    assert_eq!(message, bought);
     let listed = receive(folder, &["list"]);
     let listed = listed["deliveries"].as_array().unwrap();
     assert_eq!(listed.len(), 3, "{listed:?}");
@@ -340,9 +340,9 @@ fn an_accounts_subscriber_proves_itself_and_hears_of_creatives() {
     );
     assert_eq!(synced["creatives"][0]["action"], "created", "{synced}");
     seller.tradepost(&["publisher", "decline", "creative", "banner", "--reason", "Blurred."]);
-    let mut news = receiving.next();
-    assert_eq!(news["sender"], url.as_str());
-    let body = news["delivery"].take();
+    let mut message = receiving.next();
+    assert_eq!(message["sender"], url.as_str());
+    let body = message["delivery"].take();
     let shown = format!(
         "{} {} {}",
         body["transition"]["from"], body["transition"]["to"], body["reason_detail"]
@@ -448,7 +448,7 @@ fn w_4_a_key_belongs_to_one_sender_and_webhook() {
     let pretty = tradepost_document::json::to_string_pretty(&done).unwrap();
     let other = envelope("1", "completed", &json!({"n": 2})).to_string();
     let again = envelope("2", "completed", &json!({"n": 1})).to_string();
-    for (secret, body, heard) in [
+    for (secret, body, expected_status) in [
         (SECRET, &compact, "200 - -"),
         (SECRET, &compact, "200 - -"),
         (SECRET, &pretty, "200 - -"),
@@ -458,7 +458,7 @@ fn w_4_a_key_belongs_to_one_sender_and_webhook() {
         (OTHER, &compact, "409 - -"),
         (SECRET, &again, "200 - -"),
     ] {
-        assert_eq!(sends(secret, body), heard, "{body}");
+        assert_eq!(sends(secret, body), expected_status, "{body}");
     }
     drop(receiving);
     let listed = receive(folder, &["list"]);
@@ -486,7 +486,7 @@ fn both_a2a_versions_are_taken_and_no_webhook_is_told() {
     let mut keyless = good.clone();
     keyless.as_object_mut().unwrap().swap_remove("idempotency_key");
     let challenge = "example-challenge-token-000000000000";
-    for (body, heard) in [
+    for (body, expected_status) in [
         (json!({"id": "old", "contextId": "c", "kind": "task", "status": status}), "200 - -"),
         (
             json!({"taskId": "old", "contextId": "c", "kind": "status-update", "final": true, "status": status}),
@@ -524,7 +524,7 @@ fn both_a2a_versions_are_taken_and_no_webhook_is_told() {
         (json!([good]), "400 - invalid_envelope"),
     ] {
         let body = body.to_string();
-        assert_eq!(post(address, &with_hmac(SECRET, &body), &body), heard, "{body}");
+        assert_eq!(post(address, &with_hmac(SECRET, &body), &body), expected_status, "{body}");
     }
     let twice = good.to_string().replace("\"completed\"", "\"completed\",\"status\":\"failed\"");
     let malformed = r#"401 Signature error="webhook_body_malformed" -"#;
@@ -574,7 +574,7 @@ fn signatures_are_judged_by_adcps_checklist_with_reasons() {
     let body = envelope("1", "working", &json!({"percentage": 1})).to_string();
     let said = |code: &str| format!("401 Signature error=\"webhook_{code}\" -");
     let mut nonce = 0;
-    for (kid, heard) in [
+    for (kid, expected_status) in [
         ("k", "200 - -".to_owned()),
         ("older", "200 - -".to_owned()),
         ("governs", said("signature_key_purpose_invalid")),
@@ -587,7 +587,11 @@ fn signatures_are_judged_by_adcps_checklist_with_reasons() {
         ("stranger", said("signature_key_unknown")),
     ] {
         nonce += 1;
-        assert_eq!(post(address, &signed(address, kid, nonce, &body), &body), heard, "{kid}");
+        assert_eq!(
+            post(address, &signed(address, kid, nonce, &body), &body),
+            expected_status,
+            "{kid}"
+        );
     }
     let good = signed(address, "k", 100, &body);
     let changed = |name: &str, value: &str| {

@@ -29,15 +29,15 @@ enum Victim {
     Receiver,
 }
 
-/// The way between them, on which a webhook is held at a step.
-struct Way {
+/// Proxy between publisher and receiver, which holds a webhook at a step.
+struct HoldingProxy {
     url: String,
     hold: Arc<Mutex<Option<Step>>>,
     reached: Receiver<()>,
     release: Sender<()>,
 }
 
-impl Way {
+impl HoldingProxy {
     fn to(address: std::net::SocketAddr) -> Self {
         let hold = Arc::new(Mutex::new(None));
         let (reach, reached) = channel();
@@ -74,8 +74,8 @@ fn kept(folder: &Path) -> Vec<String> {
 
 /// Waits until this task is handed on.
 fn shown(receiving: &mut Receiving, task: &str) {
-    let news: Value = receiving.next_of(task);
-    assert_eq!(news["state"], "completed", "{news}");
+    let received: Value = receiving.next_of(task);
+    assert_eq!(received["state"], "completed", "{received}");
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn w_4_each_webhook_is_kept_once_whoever_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let address = free();
-    let way = Way::to(address);
-    let hook = format!("{}/webhook", way.url);
+    let holding_proxy = HoldingProxy::to(address);
+    let hook = format!("{}/webhook", holding_proxy.url);
     let url = seller.url();
     let arguments = ["--seller", &url, "--url", &hook];
     let push = json!({"url": hook, "operation_id": "op-1"});
@@ -96,15 +96,15 @@ fn w_4_each_webhook_is_kept_once_whoever_is_killed() {
     let rounds = steps.into_iter().flat_map(|step| both.map(|victim| (step, victim)));
     for (number, (step, victim)) in (1..).zip(rounds) {
         let is_held = step != Step::Shown;
-        *way.hold.lock().unwrap() = is_held.then_some(step);
+        *holding_proxy.hold.lock().unwrap() = is_held.then_some(step);
         let task = seller.buy(number, &push);
         seller.approve(&task);
         if is_held {
-            way.reached.recv().unwrap();
+            holding_proxy.reached.recv().unwrap();
         } else {
             shown(receiving.as_mut().unwrap(), &task);
         }
-        let news = match victim {
+        let received = match victim {
             Victim::Publisher => {
                 seller.kill();
                 Vec::new()
@@ -112,7 +112,7 @@ fn w_4_each_webhook_is_kept_once_whoever_is_killed() {
             Victim::Receiver => receiving.take().unwrap().kill(),
         };
         if is_held {
-            way.release.send(()).unwrap();
+            holding_proxy.release.send(()).unwrap();
         }
         if victim == Victim::Publisher {
             seller.serve();
@@ -120,7 +120,7 @@ fn w_4_each_webhook_is_kept_once_whoever_is_killed() {
         let running =
             receiving.get_or_insert_with(|| Receiving::start(folder, address, &arguments));
         // What was shown may be shown again, and what was not has to be.
-        if is_held && !news.iter().any(|news| news["task_id"] == task.as_str()) {
+        if is_held && !received.iter().any(|received| received["task_id"] == task.as_str()) {
             shown(running, &task);
         }
         tasks.push(task);

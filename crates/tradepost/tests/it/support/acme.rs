@@ -22,9 +22,9 @@ use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 use sha2::{Digest as _, Sha256};
 use tradepost_document::json::{Value, json};
 
-/// What it does otherwise than it should, and what it has seen.
+/// Deviations of the authority from the protocol, and records of its requests.
 #[derive(Debug, Default)]
-pub struct Manner {
+pub struct AuthorityBehavior {
     /// Where it looks for names.
     pub looks_at: Option<SocketAddr>,
     /// How many nonces it refuses although they are good.
@@ -73,7 +73,7 @@ pub struct Authority {
 }
 
 struct Shared {
-    manner: Mutex<Manner>,
+    behavior: Mutex<AuthorityBehavior>,
     kept: Mutex<Kept>,
     issuer: Issuer<'static, KeyPair>,
 }
@@ -88,10 +88,10 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, "an authority of ACME");
         let key = KeyPair::generate().unwrap();
         let pem = params.self_signed(&key).unwrap().pem();
-        let manner = Manner { years: (2026, 2029), ..Manner::default() };
+        let behavior = AuthorityBehavior { years: (2026, 2029), ..AuthorityBehavior::default() };
         let issuer = Issuer::new(params, key);
         let shared =
-            Arc::new(Shared { manner: Mutex::new(manner), kept: Mutex::default(), issuer });
+            Arc::new(Shared { behavior: Mutex::new(behavior), kept: Mutex::default(), issuer });
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let authority = Self { address: listener.local_addr().unwrap(), pem, shared };
         let router = Router::new().fallback(answer).with_state(authority.clone());
@@ -104,8 +104,8 @@ impl Authority {
         self.url("directory")
     }
 
-    pub fn manner(&self) -> MutexGuard<'_, Manner> {
-        self.shared.manner.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn behavior(&self) -> MutexGuard<'_, AuthorityBehavior> {
+        self.shared.behavior.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -125,7 +125,7 @@ impl Authority {
     }
 
     fn handle(&self, method: &Method, path: &str, body: &[u8]) -> Answer {
-        self.manner().asked.push(path.to_owned());
+        self.behavior().asked.push(path.to_owned());
         if path == "directory" {
             let url = |path| self.url(path);
             let document = json!({
@@ -171,12 +171,12 @@ impl Authority {
         // After the signature: a nonce that somebody else spoils is not used up.
         let nonce = head["nonce"].as_str().unwrap_or_default();
         assert!(self.kept().nonces.remove(nonce), "{nonce} was never given, or used before");
-        let mut manner = self.manner();
-        if manner.bad_nonces > 0 {
-            manner.bad_nonces -= 1;
+        let mut behavior = self.behavior();
+        if behavior.bad_nonces > 0 {
+            behavior.bad_nonces -= 1;
             return Err("badNonce");
         }
-        drop(manner);
+        drop(behavior);
         if account.is_none() {
             let jwk = &head["jwk"];
             let text = |name: &str| jwk[name].as_str().unwrap_or_default();
@@ -203,15 +203,15 @@ impl Authority {
         match (kind, number, name) {
             ("new-account", ..) => {
                 assert_eq!(payload["termsOfServiceAgreed"], true);
-                let mut manner = self.manner();
-                manner.accounts += 1;
-                manner.contact = payload["contact"].clone();
+                let mut behavior = self.behavior();
+                behavior.accounts += 1;
+                behavior.contact = payload["contact"].clone();
                 let account = self.kept().accounts.len() - 1;
                 let location = self.url(&format!("account/{account}"));
                 (201, vec![("location", location)], json!({"status": "valid"}).to_string())
             }
             ("account", ..) => {
-                self.manner().contact = payload["contact"].clone();
+                self.behavior().contact = payload["contact"].clone();
                 (200, Vec::new(), json!({"status": "valid"}).to_string())
             }
             ("new-order", ..) => self.new_order(payload),
@@ -223,7 +223,7 @@ impl Authority {
                 let thumb = self.kept().accounts[account.unwrap()].1.clone();
                 let (host, token, _) = self.kept().orders[order].names[name].clone();
                 let digest = Sha256::digest(format!("{token}.{thumb}"));
-                let at = self.manner().looks_at;
+                let at = self.behavior().looks_at;
                 let seen = look(at, &host, &digest);
                 self.kept().orders[order].names[name].2 = Some(seen);
                 (200, Vec::new(), self.challenge(order, name).to_string())
@@ -243,14 +243,14 @@ impl Authority {
     }
 
     fn new_order(&self, payload: &Value) -> Answer {
-        if std::mem::take(&mut self.manner().forgets_accounts) {
+        if std::mem::take(&mut self.behavior().forgets_accounts) {
             // Those that are known by now are nobody's any more.
             for (key, _) in &mut self.kept().accounts {
                 key.clear();
             }
             return problem(400, "accountDoesNotExist", "nobody has this account");
         }
-        if let Some((status, wait, body)) = self.manner().refuses.clone() {
+        if let Some((status, wait, body)) = self.behavior().refuses.clone() {
             let wait = wait.map(|wait| ("retry-after", wait.to_owned()));
             return (status, wait.into_iter().collect(), body);
         }
@@ -323,14 +323,14 @@ impl Authority {
     }
 
     fn issue(&self, order: usize, request: &[u8]) -> String {
-        let mut manner = self.manner();
-        manner.issued += 1;
+        let mut behavior = self.behavior();
+        behavior.issued += 1;
         let ordered: Vec<_> =
             self.kept().orders[order].names.iter().map(|(name, ..)| name.clone()).collect();
-        let names = manner.issues_for.clone().unwrap_or(ordered);
+        let names = behavior.issues_for.clone().unwrap_or(ordered);
         let mut params = CertificateParams::new(names).unwrap();
-        params.not_before = rcgen::date_time_ymd(manner.years.0, 1, 1);
-        params.not_after = rcgen::date_time_ymd(manner.years.1, 1, 1);
+        params.not_before = rcgen::date_time_ymd(behavior.years.0, 1, 1);
+        params.not_after = rcgen::date_time_ymd(behavior.years.1, 1, 1);
         let key = Asked(public_key(request).to_vec());
         let certificate = params.signed_by(&key, &self.shared.issuer).unwrap();
         format!("{}{}", certificate.pem(), self.pem)

@@ -454,14 +454,14 @@ impl AdServer for ScriptedAdServer {
             StateChange::Cancel => "cancel_order",
             StateChange::Pause | StateChange::Resume => "other",
         };
-        let lie = match change {
+        let false_result = match change {
             StateChange::Cancel => RemoteState::Canceled,
             StateChange::Approve | StateChange::Pause | StateChange::Resume => RemoteState::Ready,
         };
         Box::pin(self.act(
             call,
             &order.0,
-            move |_| lie,
+            move |_| false_result,
             move |made| {
                 let state = match change {
                     StateChange::Cancel => RemoteState::Canceled,

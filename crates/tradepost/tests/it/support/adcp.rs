@@ -23,9 +23,9 @@ pub struct Seller {
     calls: Arc<Mutex<Vec<String>>>,
 }
 
-/// How it answers.
+/// Form of the seller's answers.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Manner {
+pub struct SellerBehavior {
     /// As a stream of events.
     pub streams: bool,
     /// Also over A2A, with a card.
@@ -33,12 +33,12 @@ pub struct Manner {
 }
 
 impl Seller {
-    pub fn start(manner: Manner) -> Self {
+    pub fn start(behavior: SellerBehavior) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let calls = Arc::new(Mutex::new(Vec::new()));
         let shop = Arc::new(Shop {
-            manner,
+            behavior,
             address,
             calls: Arc::clone(&calls),
             kept: Mutex::new(BTreeMap::new()),
@@ -59,7 +59,7 @@ impl Seller {
 }
 
 struct Shop {
-    manner: Manner,
+    behavior: SellerBehavior,
     address: SocketAddr,
     calls: Arc<Mutex<Vec<String>>>,
     /// By idempotency key: what was sent, and the answer.
@@ -197,7 +197,7 @@ impl Shop {
         reply.set_header("content-type", "application/json");
         reply.set_header("cache-control", "no-store");
         let body = match asked.target() {
-            "/.well-known/agent-card.json" if self.manner.has_card => self.card(),
+            "/.well-known/agent-card.json" if self.behavior.has_card => self.card(),
             "/mcp" | "/a2a" => match caller(&asked) {
                 Ok(caller) if asked.target() == "/mcp" => self.mcp(caller, &message, &mut reply),
                 Ok(caller) => self.a2a(caller, &message),
@@ -217,7 +217,7 @@ impl Shop {
         if !body.is_null() {
             reply.body = body.to_string().into_bytes();
         }
-        if self.manner.streams && reply.status() == 200 && asked.target() == "/mcp" {
+        if self.behavior.streams && reply.status() == 200 && asked.target() == "/mcp" {
             reply.set_header("content-type", "text/event-stream");
             let text = reply.text();
             reply.body = format!(": hello\n\nevent: message\ndata: {text}\n\n").into_bytes();

@@ -37,9 +37,9 @@ impl Mail {
     }
 }
 
-/// What it does with the nth connection.
+/// Behaviour of the server on one connection.
 #[derive(Debug, Clone, Copy)]
-pub enum Manner {
+pub enum MailBehavior {
     /// Takes the mail.
     Take,
     /// Answers the command that begins so in this way.
@@ -51,7 +51,7 @@ pub enum Manner {
     /// Takes the message and says nothing of it any more.
     StallAfterData,
     /// Takes the message and hangs up before it says so.
-    Lie,
+    HangUpAfterData,
     /// Takes the message, and then never says goodbye.
     NoGoodbye,
 }
@@ -80,7 +80,7 @@ pub fn tls(pair: &Pair) -> Arc<ServerConfig> {
 trait Wire: Read + Write + Send {}
 impl<T: Read + Write + Send> Wire for T {}
 
-type Manners = dyn Fn(usize) -> Manner + Send + Sync;
+type BehaviorOfConnection = dyn Fn(usize) -> MailBehavior + Send + Sync;
 
 /// The server.
 pub struct MailServer {
@@ -92,25 +92,25 @@ pub struct MailServer {
 impl MailServer {
     pub fn start(
         secured: Secured,
-        manners: impl Fn(usize) -> Manner + Send + Sync + 'static,
+        behavior_of: impl Fn(usize) -> MailBehavior + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, arrivals) = channel();
-        let manners: Arc<Manners> = Arc::new(manners);
+        let behavior_of: Arc<BehaviorOfConnection> = Arc::new(behavior_of);
         let count = Arc::new(Mutex::new(0));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { break };
-                let manner = {
+                let behavior = {
                     let mut count = count.lock().unwrap();
                     *count += 1;
-                    manners(*count - 1)
+                    behavior_of(*count - 1)
                 };
                 let sender = sender.clone();
                 let secured = secured.clone();
                 std::thread::spawn(move || {
-                    if let Some(mail) = (Session { manner, secured }).run(stream) {
+                    if let Some(mail) = (Session { behavior, secured }).run(stream) {
                         let _ = sender.send(mail);
                     }
                 });
@@ -132,7 +132,7 @@ impl MailServer {
 }
 
 struct Session {
-    manner: Manner,
+    behavior: MailBehavior,
     secured: Secured,
 }
 
@@ -178,22 +178,22 @@ impl Session {
         loop {
             let command = line(&mut *wire)?;
             let verb = command.split([' ', ':']).next().unwrap_or_default().to_uppercase();
-            match self.manner {
-                Manner::Say(at, answer) if command.starts_with(at) => {
+            match self.behavior {
+                MailBehavior::Say(at, answer) if command.starts_with(at) => {
                     say(&mut *wire, answer)?;
                     continue;
                 }
-                Manner::Stall(at) if command.starts_with(at) => {
+                MailBehavior::Stall(at) if command.starts_with(at) => {
                     stall(wire);
                     return None;
                 }
-                Manner::Take
-                | Manner::Say(..)
-                | Manner::Judge(_)
-                | Manner::Stall(_)
-                | Manner::StallAfterData
-                | Manner::Lie
-                | Manner::NoGoodbye => {}
+                MailBehavior::Take
+                | MailBehavior::Say(..)
+                | MailBehavior::Judge(_)
+                | MailBehavior::Stall(_)
+                | MailBehavior::StallAfterData
+                | MailBehavior::HangUpAfterData
+                | MailBehavior::NoGoodbye => {}
             }
             match verb.as_str() {
                 "EHLO" => {
@@ -243,20 +243,20 @@ impl Session {
             mail.data.push_str(text.strip_prefix('.').unwrap_or(&text));
             mail.data.push('\n');
         }
-        match self.manner {
-            Manner::Judge(answer) => {
+        match self.behavior {
+            MailBehavior::Judge(answer) => {
                 say(&mut *wire, answer)?;
                 return None;
             }
-            Manner::Lie => {}
-            Manner::StallAfterData => {
+            MailBehavior::HangUpAfterData => {}
+            MailBehavior::StallAfterData => {
                 std::thread::spawn(move || stall(wire));
             }
-            Manner::NoGoodbye => {
+            MailBehavior::NoGoodbye => {
                 say(&mut *wire, "250 taken")?;
                 std::thread::spawn(move || stall(wire));
             }
-            Manner::Take | Manner::Say(..) | Manner::Stall(_) => {
+            MailBehavior::Take | MailBehavior::Say(..) | MailBehavior::Stall(_) => {
                 say(&mut *wire, "250 taken")?;
                 // The goodbye is not waited for by the test.
                 std::thread::spawn(move || {

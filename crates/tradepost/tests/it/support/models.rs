@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use tradepost_document::json::Value;
 
 /// Keywords that one of them refuses wherever they stand.
-const NOWHERE: &[&str] = &[
+const UNSUPPORTED_KEYWORDS: &[&str] = &[
     "$defs",
     "$ref",
     "$schema",
@@ -23,17 +23,17 @@ const NOWHERE: &[&str] = &[
 ];
 
 /// Keywords that one of them refuses at the top.
-const NOT_AT_THE_TOP: &[&str] = &["anyOf", "enum"];
+const UNSUPPORTED_AT_ROOT: &[&str] = &["anyOf", "enum"];
 
 /// Everything in the parameters of a tool that one of them does not take, a line each.
-pub fn misfits(tool: &Value) -> String {
+pub fn unsupported_constructs(tool: &Value) -> String {
     let name = tool["name"].as_str().unwrap();
     let schema = &tool["inputSchema"];
     let mut found = String::new();
     if schema["type"] != "object" {
         writeln!(found, "{name}: is no object").unwrap();
     }
-    for keyword in NOT_AT_THE_TOP.iter().filter(|keyword| schema.get(keyword).is_some()) {
+    for keyword in UNSUPPORTED_AT_ROOT.iter().filter(|keyword| schema.get(keyword).is_some()) {
         writeln!(found, "{name}: {keyword} at the top").unwrap();
     }
     if tool["description"].as_str().is_none_or(|text| text.len() < 10) {
@@ -45,7 +45,7 @@ pub fn misfits(tool: &Value) -> String {
 
 fn walk(at: &str, schema: &Value, found: &mut String) {
     let mut wrong = |what: &str| writeln!(found, "{at}: {what}").unwrap();
-    for keyword in NOWHERE.iter().filter(|keyword| schema.get(keyword).is_some()) {
+    for keyword in UNSUPPORTED_KEYWORDS.iter().filter(|keyword| schema.get(keyword).is_some()) {
         wrong(keyword);
     }
     let branches = schema["anyOf"].as_array();

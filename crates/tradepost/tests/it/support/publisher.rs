@@ -222,7 +222,7 @@ impl Publisher {
     }
 
     /// Does something in its store, as its operator would.
-    fn lay(&self, job: Laying) {
+    fn change_store(&self, job: StoreChange) {
         let publisher_store: &dyn PublisherStore = &self.publisher_store;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(publisher_store.act(move |tx| job(tx))).unwrap();
@@ -343,8 +343,8 @@ impl Outcome {
     }
 }
 
-/// What is done in a publisher's store.
-type Laying = Arc<dyn Fn(&dyn StoreTx) -> Result<(), InternalError> + Send + Sync>;
+/// Change of a publisher's store.
+type StoreChange = Arc<dyn Fn(&dyn StoreTx) -> Result<(), InternalError> + Send + Sync>;
 
 /// Something that leads up to a request.
 enum Step {
@@ -352,8 +352,8 @@ enum Step {
     Call(&'static str, &'static str, Value),
     /// Time passes.
     Wait(SignedDuration),
-    /// The operator does something in the store.
-    Lay(Laying),
+    /// The store is changed.
+    ChangeStore(StoreChange),
     /// The store breaks, by this statement.
     Damage(&'static str),
     /// Somebody calls so many times, and is refused.
@@ -370,21 +370,21 @@ pub struct Hold {
     pub release: Mutex<Sender<()>>,
 }
 
-/// A request, what leads up to it, and of what publisher it is asked. Every binding gets a server
-/// of its own, so that what it changes is changed for it alone.
-pub struct Scene {
+/// Request with its preceding steps and its publisher. Each binding gets its own server, because
+/// requests change the store.
+pub struct ErrorCase {
     who: &'static str,
     change: Box<dyn Fn(&mut Config)>,
     before: Vec<Step>,
 }
 
-impl Default for Scene {
+impl Default for ErrorCase {
     fn default() -> Self {
         Self { who: "acme", change: Box::new(|_| {}), before: Vec::new() }
     }
 }
 
-impl Scene {
+impl ErrorCase {
     /// Who asks; `acme` when it is not said.
     pub fn by(self, who: &'static str) -> Self {
         Self { who, ..self }
@@ -407,12 +407,12 @@ impl Scene {
         self
     }
 
-    /// The operator does something in the store.
-    pub fn laid(
+    /// Changes the store before the request.
+    pub fn with_store_change(
         mut self,
         job: impl Fn(&dyn StoreTx) -> Result<(), InternalError> + Send + Sync + 'static,
     ) -> Self {
-        self.before.push(Step::Lay(Arc::new(job)));
+        self.before.push(Step::ChangeStore(Arc::new(job)));
         self
     }
 
@@ -457,8 +457,8 @@ impl Scene {
                             publisher.hand.advance(*time);
                             continue;
                         }
-                        Step::Lay(job) => {
-                            publisher.lay(Arc::clone(job));
+                        Step::ChangeStore(job) => {
+                            publisher.change_store(Arc::clone(job));
                             continue;
                         }
                         Step::Begin(who, tool, arguments, hold) => {

@@ -22,7 +22,7 @@ use tradepost_server::tls::ServerIdentity;
 
 use crate::beside::without;
 use crate::process::Process;
-use crate::support::acme::{Authority, Manner};
+use crate::support::acme::{Authority, AuthorityBehavior};
 use crate::support::tls;
 
 const NAMES: [&str; 2] = ["cars.example", "trucks.example"];
@@ -49,7 +49,7 @@ impl Drop for Fixture {
 }
 
 /// A server that has begun to order, from an authority that behaves so.
-fn fixture(manner: impl FnOnce(&mut Manner)) -> Fixture {
+fn fixture(behavior: impl FnOnce(&mut AuthorityBehavior)) -> Fixture {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let authority = Authority::start(&runtime);
@@ -72,8 +72,8 @@ fn fixture(manner: impl FnOnce(&mut Manner)) -> Fixture {
     runtime.spawn(async move {
         serve(shown, router, &ServerConfig::default().http(), std::future::pending()).await;
     });
-    authority.manner().looks_at = Some(address);
-    manner(&mut authority.manner());
+    authority.behavior().looks_at = Some(address);
+    behavior(&mut authority.behavior());
     let orders = Arc::new(Orders::new(settings.clone(), clock.clone(), edge()));
     let fixture = Fixture {
         authority,
@@ -122,20 +122,20 @@ impl Fixture {
 
     fn until_issued(&self, number: u32) {
         until("a certificate", || {
-            self.authority.manner().issued == number && self.standing().failures == 0
+            self.authority.behavior().issued == number && self.history().failures == 0
         });
         until("it is shown", || self.identity.expires_at().is_some());
     }
 
     fn until_failed(&self, number: u32) -> acme::OrderHistory {
         // It is on disk before it is in memory.
-        let failures = || (self.standing().failures, self.orders.failures());
+        let failures = || (self.history().failures, self.orders.failures());
         until("a failure", || failures() == (number, number));
-        self.standing()
+        self.history()
     }
 
-    fn standing(&self) -> acme::OrderHistory {
-        acme::standing(&self.settings)
+    fn history(&self) -> acme::OrderHistory {
+        acme::history(&self.settings)
     }
 
     /// What a client gets that trusts the authority.
@@ -186,10 +186,13 @@ fn a_certificate_is_ordered_shown_kept_and_renewed() {
     let refused = fixture.visit("other.example").unwrap_err();
     assert!(refused.contains("not valid for name"), "{refused}");
     {
-        let manner = fixture.authority.manner();
-        assert_eq!((manner.accounts, &manner.contact[0]), (1, &"mailto:it@cars.example".into()));
-        let orders = manner.asked.iter().filter(|path| *path == "new-order").count();
-        assert_eq!(orders, 1, "{:?}", manner.asked);
+        let behavior = fixture.authority.behavior();
+        assert_eq!(
+            (behavior.accounts, &behavior.contact[0]),
+            (1, &"mailto:it@cars.example".into())
+        );
+        let orders = behavior.asked.iter().filter(|path| *path == "new-order").count();
+        assert_eq!(orders, 1, "{:?}", behavior.asked);
     }
     // Everything is its owner's alone, and nothing is left of what the authority was shown.
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -206,47 +209,47 @@ fn a_certificate_is_ordered_shown_kept_and_renewed() {
         std::sync::mpsc::channel::<()>().1.recv_timeout(10 * tls::MOMENT).unwrap_err();
     };
     wait(600);
-    assert_eq!(fixture.authority.manner().issued, 1, "not yet");
-    fixture.authority.manner().years = (2027, 2030);
+    assert_eq!(fixture.authority.behavior().issued, 1, "not yet");
+    fixture.authority.behavior().years = (2027, 2030);
     wait(100);
     fixture.until_issued(2);
     let end: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
     until("the new one is shown", || fixture.identity.expires_at() == Some(end));
-    assert_eq!(fixture.authority.manner().accounts, 1, "the account is the same");
+    assert_eq!(fixture.authority.behavior().accounts, 1, "the account is the same");
 
     // Another process finds all that.
     let again = Arc::new(Orders::new(fixture.settings.clone(), fixture.clock.clone(), edge()));
     fixture.run(&again);
     wait(1);
-    assert_eq!(fixture.authority.manner().issued, 2);
+    assert_eq!(fixture.authority.behavior().issued, 2);
 }
 
 #[test]
 fn a_nonce_that_is_refused_is_no_failure() {
-    let fixture = fixture(|manner| manner.bad_nonces = 2);
+    let fixture = fixture(|behavior| behavior.bad_nonces = 2);
     fixture.until_issued(1);
-    assert_eq!(fixture.authority.manner().bad_nonces, 0);
-    assert_eq!(fixture.standing().failures, 0);
+    assert_eq!(fixture.authority.behavior().bad_nonces, 0);
+    assert_eq!(fixture.history().failures, 0);
     fixture.visit(NAMES[0]).unwrap();
 }
 
 #[test]
 fn names_that_lead_elsewhere_are_told_and_nobody_served() {
-    let fixture = fixture(|manner| manner.looks_at = None);
-    let standing = fixture.until_failed(1);
-    assert_eq!(standing.code, Some(AcmeErrorCode::Unproven));
+    let fixture = fixture(|behavior| behavior.looks_at = None);
+    let history = fixture.until_failed(1);
+    assert_eq!(history.code, Some(AcmeErrorCode::Unproven));
     assert_eq!(
-        standing.says,
+        history.says,
         NAMES.map(|name| format!("{name}: connection: nobody is there")),
         "every name, and why"
     );
     let refused = fixture.visit(NAMES[0]).unwrap_err();
     assert!(refused.contains("AccessDenied"), "{refused}");
-    let (what, is_bad) = fixture.orders.amiss(&fixture.identity).unwrap();
+    let (what, is_bad) = fixture.orders.problem(&fixture.identity).unwrap();
     assert!(is_bad && what.contains("ACME_NAME_UNPROVEN") && what.contains("443"), "{what}");
     // Nothing is tried again before its time, also after a start; then it is, later each time.
     let now = fixture.clock.now();
-    let first = standing.next_at.unwrap().duration_since(now);
+    let first = history.next_at.unwrap().duration_since(now);
     assert_eq!(first, SignedDuration::from_secs(15 * 60 * 3 / 4));
     let again = Arc::new(Orders::new(fixture.settings.clone(), fixture.clock.clone(), edge()));
     assert_eq!(again.failures(), 1);
@@ -254,10 +257,10 @@ fn names_that_lead_elsewhere_are_told_and_nobody_served() {
     let second = fixture.until_failed(2).next_at.unwrap().duration_since(fixture.clock.now());
     assert_eq!(second, first * 2);
     // Who has mended it need not wait.
-    fixture.authority.manner().looks_at = Some(fixture.address);
-    fixture.orders.hurry();
+    fixture.authority.behavior().looks_at = Some(fixture.address);
+    fixture.orders.retry_now();
     fixture.until_issued(1);
-    assert_eq!(fixture.orders.amiss(&fixture.identity), None);
+    assert_eq!(fixture.orders.problem(&fixture.identity), None);
     fixture.visit(NAMES[1]).unwrap();
 }
 
@@ -265,50 +268,50 @@ fn names_that_lead_elsewhere_are_told_and_nobody_served() {
 fn a_failure_leaves_the_certificate_that_is_there() {
     let fixture = fixture(|_| {});
     fixture.until_issued(1);
-    fixture.authority.manner().looks_at = None;
+    fixture.authority.behavior().looks_at = None;
     let limited = |detail: &str| {
         format!(r#"{{"type": "urn:ietf:params:acme:error:rateLimited", "detail": "{detail}"}}"#)
     };
-    fixture.authority.manner().refuses = Some((429, Some("108000"), limited("too many")));
+    fixture.authority.behavior().refuses = Some((429, Some("108000"), limited("too many")));
     fixture.hand.advance(SignedDuration::from_hours(24 * 700));
-    let standing = fixture.until_failed(1);
+    let history = fixture.until_failed(1);
     assert_eq!(
-        (standing.code, standing.says),
+        (history.code, history.says),
         (Some(AcmeErrorCode::Limited), vec!["rateLimited: too many".to_owned()])
     );
-    let wait = standing.next_at.unwrap().duration_since(fixture.clock.now());
+    let wait = history.next_at.unwrap().duration_since(fixture.clock.now());
     assert_eq!(wait, SignedDuration::from_hours(30), "as long as the authority wants");
-    assert_eq!(fixture.orders.amiss(&fixture.identity), None, "there is time");
+    assert_eq!(fixture.orders.problem(&fixture.identity), None, "there is time");
     fixture.visit(NAMES[0]).unwrap();
 
     // What stands in the place of an authority is not repeated.
     let page = "<html>it was eyJhbGciOi</html>".to_owned();
-    fixture.authority.manner().refuses = Some((503, None, page));
+    fixture.authority.behavior().refuses = Some((503, None, page));
     fixture.hand.advance(wait);
-    let standing = fixture.until_failed(2);
-    assert_eq!(standing.code, Some(AcmeErrorCode::Unreachable));
-    assert_eq!(standing.says, ["the answer has the status 503"]);
-    fixture.authority.manner().refuses = None;
-    fixture.orders.hurry();
-    let standing = fixture.until_failed(3);
-    assert_eq!(standing.code, Some(AcmeErrorCode::Unproven));
-    let (what, is_bad) = fixture.orders.amiss(&fixture.identity).unwrap();
+    let history = fixture.until_failed(2);
+    assert_eq!(history.code, Some(AcmeErrorCode::Unreachable));
+    assert_eq!(history.says, ["the answer has the status 503"]);
+    fixture.authority.behavior().refuses = None;
+    fixture.orders.retry_now();
+    let history = fixture.until_failed(3);
+    assert_eq!(history.code, Some(AcmeErrorCode::Unproven));
+    let (what, is_bad) = fixture.orders.problem(&fixture.identity).unwrap();
     assert!(!is_bad && what.contains("several times"), "{what}");
     fixture.visit(NAMES[0]).unwrap();
 
     // A certificate that is for somebody else is not put in place.
-    fixture.authority.manner().looks_at = Some(fixture.address);
-    fixture.authority.manner().issues_for = Some(vec![NAMES[0].to_owned()]);
-    fixture.orders.hurry();
-    let standing = fixture.until_failed(4);
-    assert_eq!(standing.code, Some(AcmeErrorCode::Unusable));
-    assert_eq!(standing.says, [format!("it is not for {}", NAMES[1])]);
+    fixture.authority.behavior().looks_at = Some(fixture.address);
+    fixture.authority.behavior().issues_for = Some(vec![NAMES[0].to_owned()]);
+    fixture.orders.retry_now();
+    let history = fixture.until_failed(4);
+    assert_eq!(history.code, Some(AcmeErrorCode::Unusable));
+    assert_eq!(history.says, [format!("it is not for {}", NAMES[1])]);
     fixture.visit(NAMES[1]).unwrap();
     let log = std::fs::read_to_string(fixture.settings.folder.join("orders.json")).unwrap();
     assert!(!log.contains("token") && !log.contains("PRIVATE"), "{log}");
-    fixture.authority.manner().issues_for = None;
-    fixture.authority.manner().years = (2027, 2030);
-    fixture.orders.hurry();
+    fixture.authority.behavior().issues_for = None;
+    fixture.authority.behavior().years = (2027, 2030);
+    fixture.orders.retry_now();
     fixture.until_issued(3);
 }
 
@@ -316,10 +319,10 @@ fn a_failure_leaves_the_certificate_that_is_there() {
 fn an_account_that_its_authority_has_forgotten_is_made_anew() {
     let fixture = fixture(|_| {});
     fixture.until_issued(1);
-    fixture.authority.manner().forgets_accounts = true;
+    fixture.authority.behavior().forgets_accounts = true;
     fixture.hand.advance(SignedDuration::from_hours(24 * 700));
     fixture.until_issued(2);
-    assert_eq!(fixture.authority.manner().accounts, 2);
+    assert_eq!(fixture.authority.behavior().accounts, 2);
 }
 
 #[test]
@@ -327,7 +330,7 @@ fn another_authority_and_other_names_are_ordered_at_once() {
     let fixture = fixture(|_| {});
     fixture.until_issued(1);
     let other = Authority::start(fixture.runtime.as_ref().unwrap());
-    other.manner().looks_at = Some(fixture.address);
+    other.behavior().looks_at = Some(fixture.address);
     let settings = Acme {
         directory: other.directory(),
         contact: vec!["new@cars.example".to_owned()],
@@ -336,11 +339,11 @@ fn another_authority_and_other_names_are_ordered_at_once() {
     let orders = Arc::new(Orders::new(settings.clone(), fixture.clock.clone(), edge()));
     fixture.hand.advance(SignedDuration::from_mins(11));
     fixture.run(&orders);
-    until("an order with the other", || other.manner().issued == 1);
+    until("an order with the other", || other.behavior().issued == 1);
     until("it is noted", || {
-        acme::standing(&settings).issued_by.as_deref() == Some(settings.directory.as_str())
+        acme::history(&settings).issued_by.as_deref() == Some(settings.directory.as_str())
     });
-    assert_eq!(other.manner().contact[0], "mailto:new@cars.example");
+    assert_eq!(other.behavior().contact[0], "mailto:new@cars.example");
 }
 
 #[test]
@@ -369,22 +372,22 @@ fn only_an_authority_during_an_order_sees_a_challenge() {
 
 #[test]
 fn an_unusable_folder_and_a_damaged_account_are_said() {
-    let fixture = fixture(|manner| manner.looks_at = None);
+    let fixture = fixture(|behavior| behavior.looks_at = None);
     fixture.until_failed(1);
     let account = fixture.texts();
     let account = account.split(' ').find(|name| name.starts_with("account-")).unwrap();
     std::fs::write(fixture.settings.folder.join(account), "damaged").unwrap();
-    fixture.orders.hurry();
-    let standing = fixture.until_failed(2);
-    assert_eq!(standing.code, Some(AcmeErrorCode::Folder));
-    assert_eq!(standing.says, [format!("{account}: cannot be read")]);
+    fixture.orders.retry_now();
+    let history = fixture.until_failed(2);
+    assert_eq!(history.code, Some(AcmeErrorCode::Folder));
+    assert_eq!(history.says, [format!("{account}: cannot be read")]);
     let file = fixture.folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let settings = Acme { folder: file.join("acme"), ..fixture.settings.clone() };
     let orders = Arc::new(Orders::new(settings, fixture.clock.clone(), edge()));
-    let amiss = || orders.amiss(&fixture.identity).map(|(what, _)| what);
+    let problem = || orders.problem(&fixture.identity).map(|(what, _)| what);
     fixture.run(&orders);
-    until("it is said", || amiss().is_some_and(|what| what.contains("ACME_FOLDER_UNUSABLE")));
+    until("it is said", || problem().is_some_and(|what| what.contains("ACME_FOLDER_UNUSABLE")));
 }
 
 /// A Pebble that runs, until it is dropped.

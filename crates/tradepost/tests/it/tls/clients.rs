@@ -179,8 +179,8 @@ fn a_verified_certificate_of_somebody_unknown_is_a_wrong_credential() {
             ["agent.acme.example.evil.example", "acme.example", "*.acme.example", "bolt.example"];
         let answers = names
             .map(|name| parties.ask(Some(&parties.clients.client(dns(name))), &[], &question()));
-        let stranger = parties.clients.client(uri("spiffe://bolt.example/agent/2"));
-        let answer = parties.ask(Some(&stranger), &[], &question());
+        let unknown_client = parties.clients.client(uri("spiffe://bolt.example/agent/2"));
+        let answer = parties.ask(Some(&unknown_client), &[], &question());
         compare(&answer, &expected);
         let nameless = parties.clients.client(|_| {});
         assert_eq!(parties.ask(Some(&nameless), &[], &question()).snapshot(), answer.snapshot());
@@ -219,16 +219,16 @@ fn a_fingerprint_means_one_certificate() {
 fn a_credential_in_the_header_counts_before_the_certificate() {
     let parties = parties(auth(true, true));
     let acme = parties.clients.client(dns("agent.acme.example"));
-    let stranger = parties.clients.client(dns("agent.stranger.example"));
+    let unknown_client = parties.clients.client(dns("agent.stranger.example"));
     let key = parties.issue();
     let wrong = format!("Bearer {}", NewApiKey::generate().unwrap().text);
     let none: &[(&str, &str)] = &[];
     for (shown, headers, status) in [
         (Some(&acme), none, 200),
-        (Some(&stranger), none, 401),
+        (Some(&unknown_client), none, 401),
         (None, none, 401),
         (None, &[("Authorization", key.as_str())], 200),
-        (Some(&stranger), &[("Authorization", key.as_str())], 200),
+        (Some(&unknown_client), &[("Authorization", key.as_str())], 200),
         (Some(&acme), &[("Authorization", wrong.as_str())], 401),
         (Some(&acme), &[("Authorization", "Basic Zm9vOmJhcg==")], 401),
     ] {
@@ -319,11 +319,11 @@ fn a_certificate_that_ends_meanwhile_is_good_no_more() {
 #[test]
 fn whoever_shows_wrong_certificates_too_often_is_put_off() {
     let parties = parties(auth(false, false));
-    let stranger = parties.clients.client(dns("agent.stranger.example"));
+    let unknown_client = parties.clients.client(dns("agent.stranger.example"));
     for _ in 0..10 {
-        assert_eq!(parties.ask(Some(&stranger), &[], &question()).status, 401);
+        assert_eq!(parties.ask(Some(&unknown_client), &[], &question()).status, 401);
     }
-    assert_eq!(parties.ask(Some(&stranger), &[], &question()).status, 429, "A-12");
+    assert_eq!(parties.ask(Some(&unknown_client), &[], &question()).status, 429, "A-12");
     let acme = parties.clients.client(dns("agent.acme.example"));
     assert_eq!(parties.ask(Some(&acme), &[], &question()).status, 200);
 }

@@ -27,7 +27,7 @@ fn what_is_wrong_with_files_is_said_without_content() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path();
     let good = authority.server();
-    let stranger = authority.server();
+    let other_pair = authority.server();
     let files = good.write(folder);
     assert!(load(&files).is_ok());
     let write = |name: &str, text: &str| {
@@ -60,7 +60,7 @@ fn what_is_wrong_with_files_is_said_without_content() {
         "all at once"
     );
     assert_eq!(
-        with(&|files| files.key = write("stranger", &stranger.key)),
+        with(&|files| files.key = write("stranger", &other_pair.key)),
         ["server.tls.key: stranger is not the key of the certificate in certificate.pem"]
     );
     assert_eq!(

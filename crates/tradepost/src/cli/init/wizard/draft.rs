@@ -18,7 +18,7 @@ pub(super) const SECRETS: &str = "secrets";
 const SECRET_KEYS: &[&str] = &["password", "bearer", "hmac_key", "credential"];
 
 /// Beginning of the file.
-const HEAD: &str = "\
+const FILE_HEADER: &str = "\
 # The configuration of Tradepost, written by `tradepost init --wizard`.
 # Change it as you like: `tradepost check-config` reports every mistake with its line, and a running server reads
 # it again on SIGHUP. `tradepost init --path all-keys.toml` writes a file that explains every key.
@@ -243,7 +243,7 @@ impl Draft {
 
     /// Writes the draft as a configuration file, with the secrets in it.
     pub(super) fn text(&self) -> String {
-        let mut out = HEAD.to_owned();
+        let mut out = FILE_HEADER.to_owned();
         write_table(&mut out, &self.document, "");
         out
     }

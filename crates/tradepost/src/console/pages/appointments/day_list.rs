@@ -16,7 +16,7 @@ use super::{RooftopOf, clock_time};
 use crate::console::calendar_place::CalendarPlace;
 
 /// Width of a slot in the drawing, with its gap.
-const CELL: usize = 10;
+const SLOT_WIDTH: usize = 10;
 
 /// A rooftop on one day.
 #[derive(Debug)]
@@ -201,7 +201,7 @@ fn strip(
         load if load < capacity => "part",
         _ => "full",
     };
-    let cells = loads.iter().enumerate().map(|(place, load)| (place * CELL, class(*load)));
+    let cells = loads.iter().enumerate().map(|(place, load)| (place * SLOT_WIDTH, class(*load)));
     let full = loads.iter().filter(|load| **load >= capacity).count();
     let taken: usize = loads.iter().sum();
     let room = loads.len() * capacity;
@@ -217,7 +217,7 @@ fn strip(
                 counted(full, "time", "times")
             ),
         },
-        width: loads.len() * CELL,
+        width: loads.len() * SLOT_WIDTH,
         cells: cells.collect(),
     })
 }

@@ -17,7 +17,7 @@ use super::day_list::occupied;
 use super::{RooftopOf, clock_time};
 
 /// Format of a time of day without its zone.
-const CLOCK: &str = "%-I:%M %p";
+const TIME_FORMAT: &str = "%-I:%M %p";
 
 /// The table.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl RowKey {
     }
 
     fn label(self, at: &Zoned) -> String {
-        let format = if self.is_repeated { "%-I:%M %p %Z" } else { CLOCK };
+        let format = if self.is_repeated { "%-I:%M %p %Z" } else { TIME_FORMAT };
         at.strftime(format).to_string()
     }
 }
@@ -230,7 +230,7 @@ impl<'a> GridSource<'a> {
         let rooftop = self.of.rooftop;
         match open_on(rooftop, lane.department.name(), lane.date) {
             Some((open, close)) => {
-                let clock = |at: Timestamp| self.local(at).strftime(CLOCK).to_string();
+                let clock = |at: Timestamp| self.local(at).strftime(TIME_FORMAT).to_string();
                 format!("{} – {}", clock(open), clock(close))
             }
             None if rooftop.appointments.closed_on.contains(&lane.date) => {

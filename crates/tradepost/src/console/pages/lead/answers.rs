@@ -29,22 +29,22 @@ pub(super) fn answers(
     }
     let reach = view.reach();
     let text = text(view, author, dealer);
-    let mut ways = Vec::new();
+    let mut links = Vec::new();
     if let Some(address) = reach.email.filter(|_| reach.may_email).and_then(plain) {
         let subject = escaped(&subject(view));
         let body = escaped(&text);
         let href = format!("mailto:{address}?subject={subject}&body={body}");
-        ways.push(AnswerWay { label: "Answer by e-mail", href });
+        links.push(AnswerWay { label: "Answer by e-mail", href });
     }
     let phone = reach.phone.and_then(plain);
     if let Some(phone) = phone.filter(|_| reach.may_text) {
         let href = format!("sms:{phone}?body={}", escaped(&text));
-        ways.push(AnswerWay { label: "Answer by text message", href });
+        links.push(AnswerWay { label: "Answer by text message", href });
     }
     if let Some(phone) = phone.filter(|_| reach.may_call) {
-        ways.push(AnswerWay { label: "Call", href: format!("tel:{phone}") });
+        links.push(AnswerWay { label: "Call", href: format!("tel:{phone}") });
     }
-    ways
+    links
 }
 
 /// Returns an address or number if it needs no escaping.

@@ -18,7 +18,7 @@ use crate::adcp::sales;
 use tradepost_publisher::staff::list::Filter;
 
 /// Number of media buys on the page of an account.
-const BUYS: usize = 10;
+const MAX_BUYS: usize = 10;
 
 #[derive(Debug, Template)]
 #[template(path = "console/publisher/accounts.html")]
@@ -122,7 +122,7 @@ impl Console {
         let may = |operation: AdminOperation| operation.permission().is_of(role);
         let status = AccountStatus::from_name(&state);
         let filter = Filter { account: Some(id.clone()), ..Filter::default() };
-        let page = Page { after: None, limit: BUYS };
+        let page = Page { after: None, limit: MAX_BUYS };
         let store = agent.publisher_store();
         let buys =
             sales::list_full(store, &agent.publisher(), Subject::Buys, &filter, page, here.now);

@@ -10,7 +10,7 @@ use super::super::{
     Answer, Console, ConsoleReply, Local, PageError, PageFrame, ShownMoment, Visitor, counted, link,
 };
 use super::remote::StoppedBuy;
-use super::{Fields, ON_A_PAGE, amount, flight, show_link};
+use super::{Fields, PAGE_SIZE, amount, flight, show_link};
 use jiff::tz::TimeZone;
 
 #[derive(Debug, Template)]
@@ -79,7 +79,7 @@ impl Console {
             let publisher = agent.publisher();
             let now = here.now;
             page = agent.publisher_store().look(|reader| {
-                waiting(StaffView { publisher: &publisher, reader, now }, after, ON_A_PAGE)
+                waiting(StaffView { publisher: &publisher, reader, now }, after, PAGE_SIZE)
             })?;
             if after.is_none() {
                 stopped = self.stopped_buys(visitor, &publisher, &here)?;

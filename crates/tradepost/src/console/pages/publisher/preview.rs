@@ -15,7 +15,7 @@ use super::super::{Answer, Console, ConsoleReply, PageError, Visitor, headed};
 use super::Fields;
 
 /// Directives that hold for every preview.
-const CLOSED: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-src 'none'; \
+const BASE_DIRECTIVES: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-src 'none'; \
                       connect-src 'none'; frame-ancestors 'self'";
 
 /// Style of the document with pictures, sounds and films.
@@ -141,8 +141,9 @@ fn pictures(assets: &[CreativeAsset]) -> ConsoleReply {
     origins.sort_unstable();
     origins.dedup();
     let hosts = origins.join(" ");
-    let policy =
-        format!("sandbox; {CLOSED}; style-src 'unsafe-inline'; img-src {hosts}; media-src {hosts}");
+    let policy = format!(
+        "sandbox; {BASE_DIRECTIVES}; style-src 'unsafe-inline'; img-src {hosts}; media-src {hosts}"
+    );
     ConsoleReply::framed(policy, document(&format!("<style>{STYLE}</style>"), &body))
 }
 
@@ -174,7 +175,7 @@ fn running(assets: &[CreativeAsset]) -> ConsoleReply {
         }
     }
     let policy = format!(
-        "sandbox allow-scripts; {CLOSED}; style-src 'unsafe-inline' https:; \
+        "sandbox allow-scripts; {BASE_DIRECTIVES}; style-src 'unsafe-inline' https:; \
          script-src 'unsafe-inline' https:; \
          img-src https: data:; media-src https: data:; font-src https: data:"
     );

@@ -5,7 +5,7 @@ use tradepost_document::json::{Value, json};
 
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::{check, usual};
-use crate::support::publisher::Scene;
+use crate::support::publisher::ErrorCase;
 
 fn opening(billing: &str) -> Value {
     json!({"idempotency_key": KEYS[0], "accounts": [
@@ -13,7 +13,7 @@ fn opening(billing: &str) -> Value {
 }
 
 /// A buyer whose account has come to stand like this.
-fn forced(status: &str) -> Scene {
+fn forced(status: &str) -> ErrorCase {
     let forced = json!({"scenario": "force_account_status", "account": ACCOUNT(),
         "params": {"account_id": "$2/accounts/0/account_id", "status": status}});
     let row = json!({"brand": {"domain": "test.example"}, "operator": "test.example",
@@ -72,10 +72,10 @@ fn account_setup_required() {
         config.publishers[0].profile.onboarding.review = Some(review);
     };
     let account = json!({"account_id": "$2/accounts/0/account_id"});
-    let scene = sold().at(reviewing).after("acme", "sync_accounts", opening("operator"));
+    let case = sold().at(reviewing).after("acme", "sync_accounts", opening("operator"));
     let asked = order(&[("/account", account)]);
     check(
-        &scene,
+        &case,
         "create_media_buy",
         asked,
         "ACCOUNT_SETUP_REQUIRED",
@@ -121,9 +121,9 @@ fn billing_not_permitted_for_agent() {
         agent.billing = Some([tradepost_publisher::agent::Billing::Operator].into());
         agents[0] = std::sync::Arc::new(agent);
     };
-    let scene = usual().at(narrow);
+    let case = usual().at(narrow);
     check(
-        &scene,
+        &case,
         "sync_accounts",
         opening("agent"),
         "BILLING_NOT_PERMITTED_FOR_AGENT",
@@ -162,9 +162,9 @@ fn permission_denied_for_an_agent_of_sandboxes() {
 
 #[test]
 fn idempotency_conflict() {
-    let scene = usual().after("acme", "sync_accounts", opening("operator"));
+    let case = usual().after("acme", "sync_accounts", opening("operator"));
     check(
-        &scene,
+        &case,
         "sync_accounts",
         opening("agent"),
         "IDEMPOTENCY_CONFLICT",
@@ -180,9 +180,9 @@ fn idempotency_conflict() {
 
 #[test]
 fn a_key_that_is_sent_again_brings_the_same_answer() {
-    let scene = usual().after("acme", "sync_accounts", opening("operator"));
+    let case = usual().after("acme", "sync_accounts", opening("operator"));
     check(
-        &scene,
+        &case,
         "sync_accounts",
         opening("operator"),
         "",
@@ -255,7 +255,7 @@ fn a_key_that_is_missing() {
 }
 
 /// An account of a house of several brands.
-fn housed(key: &str, brand_id: Option<&str>) -> Value {
+fn brand_account(key: &str, brand_id: Option<&str>) -> Value {
     let mut brand = json!({"domain": "spark.example"});
     if let Some(id) = brand_id {
         brand["brand_id"] = json!(id);
@@ -265,7 +265,7 @@ fn housed(key: &str, brand_id: Option<&str>) -> Value {
 }
 
 /// A publisher that knows that several brands live there.
-fn house() -> Scene {
+fn multi_brand_publisher() -> ErrorCase {
     usual().at(|config| {
         config.publishers[0].profile.onboarding.houses = ["spark.example".to_owned()].into();
     })
@@ -274,9 +274,9 @@ fn house() -> Scene {
 #[test]
 fn brand_required() {
     check(
-        &house(),
+        &multi_brand_publisher(),
         "sync_accounts",
-        housed(KEYS[0], None),
+        brand_account(KEYS[0], None),
         "BRAND_REQUIRED",
         expect![[r#"
         200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
@@ -292,15 +292,13 @@ fn brand_required() {
 
 #[test]
 fn account_ambiguous() {
-    let scene = house().after("acme", "sync_accounts", housed(KEYS[0], Some("one"))).after(
-        "acme",
-        "sync_accounts",
-        housed(KEYS[1], Some("two")),
-    );
+    let case = multi_brand_publisher()
+        .after("acme", "sync_accounts", brand_account(KEYS[0], Some("one")))
+        .after("acme", "sync_accounts", brand_account(KEYS[1], Some("two")));
     let account = json!({"brand": {"domain": "spark.example"}, "operator": "op.example"});
     let asked = json!({"account": account});
     check(
-        &scene,
+        &case,
         "list_creatives",
         asked,
         "ACCOUNT_AMBIGUOUS",
@@ -365,13 +363,13 @@ fn unsupported_provisioning() {
 
 #[test]
 fn billing_not_supported_by_the_relationship() {
-    let scene = usual().at(|config| {
+    let case = usual().at(|config| {
         config.publishers[0].profile.onboarding.operators =
             Some(["other.example".to_owned()].into());
     });
     let asked = opening("operator");
     check(
-        &scene,
+        &case,
         "sync_accounts",
         asked,
         "BILLING_NOT_SUPPORTED",
@@ -390,9 +388,9 @@ fn billing_not_supported_by_the_relationship() {
 
 #[test]
 fn idempotency_expired() {
-    let scene = usual().after("acme", "sync_accounts", opening("operator")).later(8 * 24 * 3600);
+    let case = usual().after("acme", "sync_accounts", opening("operator")).later(8 * 24 * 3600);
     check(
-        &scene,
+        &case,
         "sync_accounts",
         opening("operator"),
         "IDEMPOTENCY_EXPIRED",

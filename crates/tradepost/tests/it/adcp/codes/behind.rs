@@ -15,7 +15,7 @@ use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::{check, usual};
 use crate::support::at;
 use crate::support::proxy::Passing;
-use crate::support::publisher::{Hold, Scene};
+use crate::support::publisher::{ErrorCase, Hold};
 use crate::support::{NOW, with};
 
 /// A server on a loopback address that answers like this; the request's body is given, and how many
@@ -82,11 +82,11 @@ fn refusal(code: &str) -> Value {
 
 /// A publisher at which the account of `acme` has this governance agent. Over the wire only agents
 /// with TLS can be named, so that its operator has named this one.
-fn governed(url: String) -> Scene {
+fn governed(url: String) -> ErrorCase {
     let row = json!({"brand": {"domain": "test.example"}, "operator": "test.example",
         "billing": "operator", "sandbox": true});
     let opened = json!({"idempotency_key": KEYS[1], "accounts": [row]});
-    sold().after("acme", "sync_accounts", opened).laid(move |tx| {
+    sold().after("acme", "sync_accounts", opened).with_store_change(move |tx| {
         for mut account in tx.all::<Account>(&Query::default())? {
             account.thing.governance =
                 Some(AccountGovernance { url: url.clone(), credential: None });
@@ -196,9 +196,9 @@ fn campaign_suspended() {
 #[test]
 fn permission_denied_without_the_token_of_the_plan() {
     let tokenless = order(&[("/plan_id", json!("plan_7"))]);
-    let scene = governed("http://127.0.0.1:1/never-asked".to_owned());
+    let case = governed("http://127.0.0.1:1/never-asked".to_owned());
     check(
-        &scene,
+        &case,
         "create_media_buy",
         tokenless,
         "PERMISSION_DENIED",
@@ -282,9 +282,9 @@ fn idempotency_in_flight_while_the_governance_agent_is_deciding() {
         released.lock().unwrap().recv().unwrap();
     });
     let hold = Hold { waits: Mutex::new(waits), release: Mutex::new(release) };
-    let scene = governed(agent).during("acme", "create_media_buy", planned(), hold);
+    let case = governed(agent).during("acme", "create_media_buy", planned(), hold);
     check(
-        &scene,
+        &case,
         "create_media_buy",
         planned(),
         "IDEMPOTENCY_IN_FLIGHT",
@@ -301,7 +301,7 @@ fn idempotency_in_flight_while_the_governance_agent_is_deciding() {
 }
 
 /// A publisher with this ad server.
-fn behind(url: String) -> Scene {
+fn behind(url: String) -> ErrorCase {
     sold().at(move |config| {
         config.publishers[0].upstream = Some(tradepost::config::UpstreamConfig {
             url: url.clone(),
@@ -363,9 +363,9 @@ fn stale_response_when_the_ad_server_has_stopped_answering() {
         0 => (200, json!({"sold_out": []})),
         _ => (503, Value::Null),
     });
-    let scene = behind(failing).after("acme", "get_products", everything()).later(100);
+    let case = behind(failing).after("acme", "get_products", everything()).later(100);
     check(
-        &scene,
+        &case,
         "get_products",
         everything(),
         "STALE_RESPONSE",
@@ -411,10 +411,10 @@ fn product_unavailable_when_the_ad_server_says_so() {
 
 #[test]
 fn service_unavailable_when_the_store_is_broken() {
-    let scene = usual().damaged("DROP TABLE publisher_things");
+    let case = usual().damaged("DROP TABLE publisher_things");
     let list = json!({"context": {"n": 1}});
     check(
-        &scene,
+        &case,
         "list_creatives",
         list,
         "SERVICE_UNAVAILABLE",
@@ -436,10 +436,10 @@ fn service_unavailable_when_it_cannot_be_found_out_who_calls() {
     // In the form of the keys that the store knows.
     let key =
         "tp_0000000000000000_0000000000000000000000000000000000000000000000000000000000000000";
-    let scene = usual().by(key).damaged("DROP TABLE api_keys");
+    let case = usual().by(key).damaged("DROP TABLE api_keys");
     let list = json!({"context": {"n": 1}});
     check(
-        &scene,
+        &case,
         "list_creatives",
         list,
         "SERVICE_UNAVAILABLE",

@@ -4,7 +4,7 @@ use expect_test::expect;
 use tradepost_document::json::{Value, json};
 
 use super::{check, usual};
-use crate::support::publisher::Scene;
+use crate::support::publisher::ErrorCase;
 use crate::support::with;
 
 /// Idempotency keys.
@@ -26,7 +26,7 @@ pub fn ACCOUNT() -> Value {
 }
 
 /// A publisher that sells one product.
-pub fn sold() -> Scene {
+pub fn sold() -> ErrorCase {
     let seed = |scenario: &str, params: Value| json!({"scenario": scenario, "params": params, "account": ACCOUNT()});
     let product = json!({"product_id": "prod_test", "fixture": {
         "delivery_type": "non_guaranteed", "channels": ["display"],
@@ -52,7 +52,7 @@ pub fn order(changes: &[(&str, Value)]) -> Value {
 }
 
 /// The same publisher, when `acme` has bought.
-pub fn buy() -> Scene {
+pub fn buy() -> ErrorCase {
     sold().after("acme", "create_media_buy", order(&[]))
 }
 
@@ -129,9 +129,9 @@ fn conflict() {
 fn not_cancellable() {
     let canceled = update(&[("/canceled", json!(true))]);
     let again = update(&[("/canceled", json!(true)), ("/idempotency_key", json!(KEYS[7]))]);
-    let scene = buy().after("acme", "update_media_buy", canceled);
+    let case = buy().after("acme", "update_media_buy", canceled);
     check(
-        &scene,
+        &case,
         "update_media_buy",
         again,
         "NOT_CANCELLABLE",
@@ -152,10 +152,10 @@ fn not_cancellable() {
 #[test]
 fn stale_response() {
     let outage = json!({"scenario": "force_upstream_unavailable", "account": ACCOUNT(), "params": {"tool": "get_products"}});
-    let scene = sold().after("acme", "comply_test_controller", outage);
+    let case = sold().after("acme", "comply_test_controller", outage);
     let all = json!({"buying_mode": "wholesale", "account": ACCOUNT()});
     check(
-        &scene,
+        &case,
         "get_products",
         all,
         "STALE_RESPONSE",
@@ -188,12 +188,12 @@ fn format_declaration_divergent() {
     let seed = |scenario: &str, params: Value| json!({"scenario": scenario, "params": params, "account": ACCOUNT()});
     let product = json!({"product_id": "prod_two", "fixture": fixture});
     let price = json!({"product_id": "prod_two", "pricing_option_id": "cpm_two", "fixture": {"fixed_price": 10}});
-    let scene = usual()
+    let case = usual()
         .after("acme", "comply_test_controller", seed("seed_product", product))
         .after("acme", "comply_test_controller", seed("seed_pricing_option", price));
     let all = json!({"buying_mode": "wholesale", "account": ACCOUNT(), "fields": ["name"]});
     check(
-        &scene,
+        &case,
         "get_products",
         all,
         "FORMAT_DECLARATION_DIVERGENT",

@@ -8,7 +8,7 @@ use tradepost_publisher::creative::policy::Provenance;
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::check;
 use super::shop::shop;
-use crate::support::publisher::Scene;
+use crate::support::publisher::ErrorCase;
 use crate::support::with;
 
 fn banner(members: &[(&str, Value)]) -> Value {
@@ -22,10 +22,10 @@ fn banner(members: &[(&str, Value)]) -> Value {
 }
 
 #[track_caller]
-fn sent(scene: &Scene, members: &[(&str, Value)], code: &str, expected: Expect) {
+fn sent(case: &ErrorCase, members: &[(&str, Value)], code: &str, expected: Expect) {
     let sync = json!({"account": ACCOUNT(), "idempotency_key": KEYS[0], "validation_mode": "lenient",
         "creatives": [banner(members)]});
-    check(scene, "sync_creatives", sync, code, expected);
+    check(case, "sync_creatives", sync, code, expected);
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn creative_rejected_when_it_is_to_be_bought_for() {
     let rejected = json!({"scenario": "seed_creative", "account": ACCOUNT(), "params": {
         "creative_id": "ugly", "fixture": {"status": "rejected", "rejection_reason": "It is blurred."}}});
     let assigned = order(&[("/packages/0/creative_assignments", json!([{"creative_id": "ugly"}]))]);
-    let scene = sold().after("acme", "comply_test_controller", rejected);
+    let case = sold().after("acme", "comply_test_controller", rejected);
     check(
-        &scene,
+        &case,
         "create_media_buy",
         assigned,
         "CREATIVE_REJECTED",
@@ -79,9 +79,9 @@ fn invalid_state_of_a_creative_that_was_put_away() {
     let archived = json!({"scenario": "seed_creative", "account": ACCOUNT(), "params": {
         "creative_id": "old", "fixture": {"status": "archived"}}});
     let assigned = order(&[("/packages/0/creative_assignments", json!([{"creative_id": "old"}]))]);
-    let scene = sold().after("acme", "comply_test_controller", archived);
+    let case = sold().after("acme", "comply_test_controller", archived);
     check(
-        &scene,
+        &case,
         "create_media_buy",
         assigned,
         "INVALID_STATE",
@@ -142,7 +142,7 @@ fn compliance_unsatisfied() {
 
 #[test]
 fn creative_value_not_allowed() {
-    let scene = shop().at(|config| {
+    let case = shop().at(|config| {
         let mut catalogue = super::shop::catalogue();
         let listed = json!({"asset_id": "label", "asset_type": "text", "item_type": "individual",
             "required": false, "requirements": {"allowed_values": ["Buy now", "Read on"]}});
@@ -153,7 +153,7 @@ fn creative_value_not_allowed() {
     });
     let label = json!({"asset_type": "text", "content": "Hurry"});
     sent(
-        &scene,
+        &case,
         &[("/assets/label", label)],
         "CREATIVE_VALUE_NOT_ALLOWED",
         expect![[r#"
@@ -170,7 +170,7 @@ fn creative_value_not_allowed() {
 }
 
 /// A publisher that demands to know how creatives are made.
-fn curious() -> Scene {
+fn requiring_provenance() -> ErrorCase {
     shop().at(|config| {
         let mut catalogue = super::shop::catalogue();
         catalogue.creatives.provenance = Provenance {
@@ -197,13 +197,13 @@ fn unknown(without: Option<&str>, code: &str, expected: Expect) {
     if let Some(name) = without {
         made.as_object_mut().unwrap().swap_remove(name);
     }
-    sent(&curious(), &[("/provenance", made)], code, expected);
+    sent(&requiring_provenance(), &[("/provenance", made)], code, expected);
 }
 
 #[test]
 fn provenance_required() {
     sent(
-        &curious(),
+        &requiring_provenance(),
         &[],
         "PROVENANCE_REQUIRED",
         expect![[r#"
@@ -276,7 +276,7 @@ fn provenance_embedded_missing() {
 fn provenance_verifier_not_accepted() {
     let foreign = made("https://somebody.example/agent");
     sent(
-        &curious(),
+        &requiring_provenance(),
         &[("/provenance", foreign)],
         "PROVENANCE_VERIFIER_NOT_ACCEPTED",
         expect![[r#"

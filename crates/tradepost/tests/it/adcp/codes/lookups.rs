@@ -222,9 +222,9 @@ fn reference_not_found() {
 #[test]
 fn another_callers_list_is_one_that_is_not_there() {
     let made = json!({"name": "Mine", "idempotency_key": KEYS[0]});
-    let scene = usual().by("nova").after("acme", "create_property_list", made);
+    let case = usual().by("nova").after("acme", "create_property_list", made);
     check(
-        &scene,
+        &case,
         "get_property_list",
         list("$0/list/list_id"),
         "REFERENCE_NOT_FOUND",

@@ -6,10 +6,10 @@ use tradepost_document::json::{Value, json};
 use super::buys::{ACCOUNT, KEYS};
 use super::check;
 use super::shop::shop;
-use crate::support::publisher::Scene;
+use crate::support::publisher::ErrorCase;
 
 /// A publisher that has been asked for proposals.
-fn proposed() -> Scene {
+fn proposed() -> ErrorCase {
     let brief =
         "Premium video and display across outdoor lifestyle and sports. Q2 flight, $50K budget.";
     let asked = json!({"buying_mode": "brief", "brief": brief, "account": ACCOUNT()});
@@ -51,9 +51,9 @@ fn proposal_not_committed() {
 
 #[test]
 fn proposal_expired() {
-    let scene = proposed().later(8 * 24 * 3600);
+    let case = proposed().later(8 * 24 * 3600);
     check(
-        &scene,
+        &case,
         "get_products",
         finalize(&[FIRST]),
         "PROPOSAL_EXPIRED",
@@ -93,9 +93,9 @@ fn multi_finalize_unsupported() {
 
 #[test]
 fn requote_required() {
-    let scene = proposed().after("acme", "get_products", finalize(&[FIRST]));
+    let case = proposed().after("acme", "get_products", finalize(&[FIRST]));
     check(
-        &scene,
+        &case,
         "create_media_buy",
         of_proposal(90_000),
         "REQUOTE_REQUIRED",
@@ -118,7 +118,7 @@ fn requote_required() {
 
 #[test]
 fn requote_required_for_an_update_beyond_the_quote() {
-    let scene = proposed().after("acme", "get_products", finalize(&[FIRST])).after(
+    let case = proposed().after("acme", "get_products", finalize(&[FIRST])).after(
         "acme",
         "create_media_buy",
         of_proposal(50_000),
@@ -126,7 +126,7 @@ fn requote_required_for_an_update_beyond_the_quote() {
     let longer = json!({"account": ACCOUNT(), "media_buy_id": "$2/media_buy_id",
         "idempotency_key": KEYS[5], "end_time": "2026-12-31T00:00:00Z"});
     check(
-        &scene,
+        &case,
         "update_media_buy",
         longer,
         "REQUOTE_REQUIRED",
@@ -153,7 +153,7 @@ fn session_terminated() {
         "identity": {"consent_granted": false}});
     let ended = json!({"idempotency_key": KEYS[1], "session_id": "$0/session_id",
         "reason": "user_exit"});
-    let scene = shop().after("acme", "si_initiate_session", begun).after(
+    let case = shop().after("acme", "si_initiate_session", begun).after(
         "acme",
         "si_terminate_session",
         ended,
@@ -161,7 +161,7 @@ fn session_terminated() {
     let more =
         json!({"session_id": "$0/session_id", "message": "hello?", "idempotency_key": KEYS[2]});
     check(
-        &scene,
+        &case,
         "si_send_message",
         more,
         "SESSION_TERMINATED",
@@ -181,11 +181,11 @@ fn session_terminated() {
 fn session_not_found_when_it_has_run_out() {
     let begun = json!({"idempotency_key": KEYS[0], "intent": "a subscription",
         "identity": {"consent_granted": false}});
-    let scene = shop().after("acme", "si_initiate_session", begun).later(3600);
+    let case = shop().after("acme", "si_initiate_session", begun).later(3600);
     let more =
         json!({"session_id": "$0/session_id", "message": "hello?", "idempotency_key": KEYS[2]});
     check(
-        &scene,
+        &case,
         "si_send_message",
         more,
         "SESSION_NOT_FOUND",

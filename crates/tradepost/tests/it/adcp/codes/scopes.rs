@@ -12,7 +12,7 @@ use tradepost_publisher::store::Query;
 use super::buys::{ACCOUNT, KEYS, buy, order};
 use super::check;
 use super::usual;
-use crate::support::publisher::{Binding, Scene, start_with};
+use crate::support::publisher::{Binding, ErrorCase, start_with};
 use crate::support::{NOW, at};
 
 /// The names of things.
@@ -21,15 +21,15 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 /// At a publisher that has onboarded `acme` with this scope.
-fn at_scope(scope: AccountRights, scene: Scene) -> Scene {
-    scene.at(move |config| {
+fn at_scope(scope: AccountRights, case: ErrorCase) -> ErrorCase {
+    case.at(move |config| {
         let agents = &mut config.publishers[0].profile.agents;
         let scope = Some(scope.clone());
         agents[0] = Arc::new(BuyerAgent { scope, ..BuyerAgent::clone(&agents[0]) });
     })
 }
 
-fn scoped(scope: AccountRights) -> Scene {
+fn scoped(scope: AccountRights) -> ErrorCase {
     at_scope(scope, usual())
 }
 
@@ -39,11 +39,11 @@ fn reader() -> AccountRights {
 
 #[test]
 fn permission_denied_for_a_credential_that_is_mapped_to_nobody() {
-    let scene = usual().by("stranger").at(|config| {
+    let case = usual().by("stranger").at(|config| {
         config.publishers[0].profile.onboarding.strangers = false;
     });
     check(
-        &scene,
+        &case,
         "get_products",
         json!({"buying_mode": "wholesale"}),
         "PERMISSION_DENIED",
@@ -153,7 +153,7 @@ fn read_only_scope() {
 
 #[test]
 fn read_only_scope_of_an_account_that_another_has_granted() {
-    let scene = buy().by("nova").laid(|tx| {
+    let case = buy().by("nova").with_store_change(|tx| {
         for account in tx.all::<Account>(&Query::default())? {
             let grant = AccountGrant { account_id: account.record.id, authorization: reader() };
             grant.put(tx, "agent:nova", at(NOW))?;
@@ -163,7 +163,7 @@ fn read_only_scope_of_an_account_that_another_has_granted() {
     let update = json!({"account": {"account_id": "$2/account/account_id"},
         "media_buy_id": "$2/media_buy_id", "paused": true, "idempotency_key": KEYS[5]});
     check(
-        &scene,
+        &case,
         "update_media_buy",
         update,
         "READ_ONLY_SCOPE",

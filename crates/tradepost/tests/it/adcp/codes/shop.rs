@@ -8,7 +8,7 @@ use tradepost_publisher::catalogue::{Catalogue, Product, ProductTerms};
 
 use super::buys::{ACCOUNT, KEYS};
 use super::{check, usual};
-use crate::support::publisher::Scene;
+use crate::support::publisher::ErrorCase;
 use crate::support::with;
 
 /// A product, with what only the publisher knows of it.
@@ -53,7 +53,7 @@ pub fn catalogue() -> Catalogue {
 }
 
 /// A publisher that sells it.
-pub fn shop() -> Scene {
+pub fn shop() -> ErrorCase {
     usual().at(|config| config.publishers[0].profile.catalogue = catalogue())
 }
 
@@ -226,11 +226,11 @@ fn audience_too_small() {
     let member = json!({"external_id": "crm-1", "hashed_email": "1".repeat(64)});
     let audience = json!({"audience_id": "loyal", "name": "Loyal", "add": [member]});
     let sync = json!({"account": ACCOUNT(), "idempotency_key": KEYS[1], "audiences": [audience]});
-    let scene = shop().after("acme", "sync_audiences", sync);
+    let case = shop().after("acme", "sync_audiences", sync);
     let aim = json!({"audience_include": ["loyal"]});
     let asked = order("plain", &[("/packages/0/targeting_overlay", aim)]);
     check(
-        &scene,
+        &case,
         "create_media_buy",
         asked,
         "AUDIENCE_TOO_SMALL",
@@ -249,7 +249,7 @@ fn audience_too_small() {
 }
 
 /// A buy of a product, as the first thing that was done.
-fn bought(product: &str) -> Scene {
+fn bought(product: &str) -> ErrorCase {
     shop().after("acme", "create_media_buy", order(product, &[]))
 }
 
@@ -306,10 +306,10 @@ fn not_cancellable_by_what_was_sold() {
 #[test]
 fn invalid_state_of_a_buy_that_is_over() {
     let canceled = update(&[("/canceled", json!(true)), ("/idempotency_key", json!(KEYS[6]))]);
-    let scene = bought("plain").after("acme", "update_media_buy", canceled);
+    let case = bought("plain").after("acme", "update_media_buy", canceled);
     let paused = update(&[("/paused", json!(true))]);
     check(
-        &scene,
+        &case,
         "update_media_buy",
         paused,
         "INVALID_STATE",
@@ -328,12 +328,12 @@ fn invalid_state_of_a_buy_that_is_over() {
 #[test]
 fn creative_deadline_exceeded() {
     // The flight begins on June 1st; creatives were to be there two days before.
-    let scene = bought("early").later(31 * 24 * 3600);
+    let case = bought("early").later(31 * 24 * 3600);
     let sample = json!([{"creative_id": "display_trail_pro_300x250"}]);
     let package = json!({"package_id": "$0/packages/0/package_id", "creative_assignments": sample});
     let asked = update(&[("/packages", json!([package]))]);
     check(
-        &scene,
+        &case,
         "update_media_buy",
         asked,
         "CREATIVE_DEADLINE_EXCEEDED",
@@ -373,20 +373,20 @@ fn unsupported_granularity() {
 }
 
 /// A publisher at which an account for tests has a limit, and whose product is a plain one.
-fn funded(limit: u32, committed: u32) -> (Scene, Value) {
+fn funded(limit: u32, committed: u32) -> (ErrorCase, Value) {
     let funds = json!({"limit": limit, "committed": committed, "currency": "USD"});
     let seed = json!({"scenario": "seed_account", "account": ACCOUNT(), "params": {"account_id": "acc_test",
         "fixture": {"funds": funds, "brand": {"domain": "funds.example"}, "operator": "funds.example"}}});
     let account = json!({"account_id": "acc_test"});
-    let scene = shop().after("acme", "comply_test_controller", seed);
-    (scene, order("plain", &[("/account", account)]))
+    let case = shop().after("acme", "comply_test_controller", seed);
+    (case, order("plain", &[("/account", account)]))
 }
 
 #[test]
 fn budget_exhausted() {
-    let (scene, order) = funded(10000, 10000);
+    let (case, order) = funded(10000, 10000);
     check(
-        &scene,
+        &case,
         "create_media_buy",
         order,
         "BUDGET_EXHAUSTED",
@@ -404,9 +404,9 @@ fn budget_exhausted() {
 
 #[test]
 fn budget_exceeded() {
-    let (scene, order) = funded(10000, 9000);
+    let (case, order) = funded(10000, 9000);
     check(
-        &scene,
+        &case,
         "create_media_buy",
         order,
         "BUDGET_EXCEEDED",

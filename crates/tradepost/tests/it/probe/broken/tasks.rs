@@ -153,10 +153,10 @@ fn an_event_that_tells_the_unspecified_state() {
     events(&["a2a.stream.events"], |events| {
         let Some(first) = events.first_mut() else { return };
         if inner(first).get("task").is_some() {
-            let mut told = inner(first)["task"].clone();
-            told["status"]["state"] = json!("TASK_STATE_UNSPECIFIED");
-            let update = json!({"taskId": told["id"], "contextId": told["contextId"],
-                "status": told["status"]});
+            let mut broken_task = inner(first)["task"].clone();
+            broken_task["status"]["state"] = json!("TASK_STATE_UNSPECIFIED");
+            let update = json!({"taskId": broken_task["id"], "contextId": broken_task["contextId"],
+                "status": broken_task["status"]});
             let mut event = first.clone();
             *inner(&mut event) = json!({"statusUpdate": update});
             events.insert(1, event);
