@@ -43,12 +43,12 @@ const DEADLINE: Duration = Duration::from_secs(15 * 60);
 /// Minimum time between two certificates.
 const MIN_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 
-/// Backoff after failed orders. Authorities limit failures: Let's Encrypt allows five in an hour.
-const REFUSED_BACKOFF: Backoff =
+/// Backoff after failures that authorities count: Let's Encrypt allows five in an hour.
+const COUNTED_FAILURE_BACKOFF: Backoff =
     Backoff { first: Duration::from_secs(15 * 60), longest: Duration::from_secs(12 * 3600) };
 
-/// Backoff after failures before an order was made.
-const UNREACHABLE_BACKOFF: Backoff =
+/// Backoff after failures that authorities do not count: of the folder, the connection or the time.
+const UNCOUNTED_FAILURE_BACKOFF: Backoff =
     Backoff { first: Duration::from_secs(60), longest: Duration::from_secs(3600) };
 
 /// Maximum delay that is accepted from an authority.
@@ -87,7 +87,7 @@ pub fn challenges(settings: &Acme) -> Challenges {
     Challenges::new(settings.folder.clone(), settings.domains.clone())
 }
 
-/// Reads the history of orders, by any process.
+/// Reads the history of the orders of all processes.
 #[must_use]
 pub fn history(settings: &Acme) -> OrderHistory {
     AcmeFolder::new(settings.folder.clone()).history(&wanted(settings)).unwrap_or_default()
@@ -250,14 +250,14 @@ impl Orders {
         identity: &ServerIdentity,
     ) -> Duration {
         let backoff = match error.code {
-            _ if error.is_spent => REFUSED_BACKOFF,
+            _ if error.is_spent => COUNTED_FAILURE_BACKOFF,
             AcmeErrorCode::Folder | AcmeErrorCode::Unreachable | AcmeErrorCode::Slow => {
-                UNREACHABLE_BACKOFF
+                UNCOUNTED_FAILURE_BACKOFF
             }
             AcmeErrorCode::Limited
             | AcmeErrorCode::Refused
             | AcmeErrorCode::Unproven
-            | AcmeErrorCode::Unusable => REFUSED_BACKOFF,
+            | AcmeErrorCode::Unusable => COUNTED_FAILURE_BACKOFF,
         };
         let pause = backoff.pause(history.failures);
         let pause = drawn(pause / 2, pause, (self.edge.random)());

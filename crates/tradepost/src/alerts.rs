@@ -50,7 +50,7 @@ pub struct AlertSender {
 struct AlertChannel {
     delivery: DeliveryConfig,
     carrier: Arc<dyn DeliveryCarrier>,
-    /// Problems that the destination was told; `None` until they are read.
+    /// State after the last message that this process sent; `None` before the first.
     state: Mutex<Option<DestinationState>>,
     /// Holds messages back after one that was not accepted.
     breaker: Mutex<CircuitBreaker>,

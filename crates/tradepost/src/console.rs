@@ -220,7 +220,9 @@ impl Console {
             }
             // A sign-in form without its cookie is refused without reading it.
             RouteAction::Outside(_) => Ok(asked.has_cookies()),
-            RouteAction::File(..) | RouteAction::Abroad(_) | RouteAction::Secret(_) => Ok(false),
+            RouteAction::File(..) | RouteAction::AsksOtherServer(_) | RouteAction::Secret(_) => {
+                Ok(false)
+            }
         }
     }
 
@@ -232,7 +234,7 @@ impl Console {
             }
             RouteAction::Outside(act) => act(self, asked),
             RouteAction::Secret(act) => act(self, asked, id),
-            RouteAction::Abroad(_) => Err(PageError::NotFound),
+            RouteAction::AsksOtherServer(_) => Err(PageError::NotFound),
             RouteAction::Inside(act) => self.admitted(asked, row, id).and_then(|mut visitor| {
                 self.act_confirmed(&mut visitor, row, |visitor| act(self, visitor))
             }),
@@ -435,7 +437,7 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
             Err(answer) => return early(answer, &parts, body),
         }
     }
-    let response = if let RouteAction::Abroad(act) = row.act {
+    let response = if let RouteAction::AsksOtherServer(act) = row.act {
         let answer = act(Arc::clone(&console), Arc::clone(&asked)).await;
         answer.unwrap_or_else(|stop| console.stopped(&asked, stop)).into_response()
     } else {

@@ -46,7 +46,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const MAX_PAUSE: Duration = Duration::from_hours(1);
 
 /// Time beyond its timeout after which an attempt counts as lost. Recording the result takes time, too.
-const RECORDING_TIME: SignedDuration = SignedDuration::from_mins(1);
+const LOST_ATTEMPT_GRACE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Number of steps of an attempt, each of which may take the destination's timeout.
 const ATTEMPT_STEPS: u32 = 3;
@@ -232,9 +232,9 @@ impl Deliveries {
         let key = due.key;
         // The carrier limits each step itself; this limit is for one that does not.
         let most = channel.delivery.timeout.saturating_mul(ATTEMPT_STEPS);
-        let max_duration = SignedDuration::try_from(most).unwrap_or(RECORDING_TIME);
+        let max_duration = SignedDuration::try_from(most).unwrap_or(LOST_ATTEMPT_GRACE);
         let now = self.clock.now();
-        let lost_at = later(now, max_duration + RECORDING_TIME);
+        let lost_at = later(now, max_duration + LOST_ATTEMPT_GRACE);
         let begun = self.store.write(move |tx| tx.begin_delivery(key, now, lost_at)).await?;
         // Another process has begun the delivery, or it has ended.
         let Some(record) = begun else { return Ok(()) };

@@ -237,10 +237,10 @@ impl Examiner {
 }
 
 /// Largest clock error without effect: consents may be granted so much later (`clock_skew`).
-const HARMLESS_CLOCK_ERROR: SignedDuration = SignedDuration::from_secs(5);
+const MAX_HARMLESS_CLOCK_ERROR: SignedDuration = SignedDuration::from_secs(5);
 
 /// Largest clock error that is only a warning; beyond it all requests are affected.
-const HARMFUL_CLOCK_ERROR: SignedDuration = SignedDuration::from_secs(60);
+const MAX_WARNING_CLOCK_ERROR: SignedDuration = SignedDuration::from_secs(60);
 
 /// Compares our clock with others. The nearest one counts, because any of them may be wrong.
 fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<DoctorFinding> {
@@ -250,9 +250,9 @@ fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<DoctorFinding> {
     let direction = if ahead.is_negative() { "ahead of" } else { "behind" };
     let says = format!("{seconds} s {direction} the clock of {whose}");
     let hint = "synchronise the clock (NTP): consents, tokens and signatures depend on it";
-    Some(if ahead.abs() <= HARMLESS_CLOCK_ERROR {
-        about.ok(format!("within {} s of the clock of {whose}", HARMLESS_CLOCK_ERROR.as_secs()))
-    } else if ahead.abs() <= HARMFUL_CLOCK_ERROR {
+    Some(if ahead.abs() <= MAX_HARMLESS_CLOCK_ERROR {
+        about.ok(format!("within {} s of the clock of {whose}", MAX_HARMLESS_CLOCK_ERROR.as_secs()))
+    } else if ahead.abs() <= MAX_WARNING_CLOCK_ERROR {
         about.warning(says, hint)
     } else {
         about.bad(says, hint)

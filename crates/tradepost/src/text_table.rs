@@ -9,7 +9,7 @@ pub(crate) mod cells;
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// Number of rows among which the headings are looked for: a title and a date may stand above them.
-const MAX_HEADING_ROW: usize = 20;
+const HEADING_SEARCH_ROWS: usize = 20;
 
 /// Maximum number of columns.
 const MAX_COLUMNS: usize = 256;
@@ -171,10 +171,10 @@ pub(crate) fn read(
 ) -> Result<TextTable, TableUnreadable> {
     let text = decoded(bytes, limits.bytes)?;
     // One more than is permitted, so that a longer table is noticed.
-    let most = limits.rows + MAX_HEADING_ROW + 1;
+    let most = limits.rows + HEADING_SEARCH_ROWS + 1;
     let mut best: Option<FoundHeadings> = None;
     for separator in SEPARATORS {
-        let rows = rows(&text, separator, MAX_HEADING_ROW);
+        let rows = rows(&text, separator, HEADING_SEARCH_ROWS);
         for (index, row) in rows.iter().enumerate() {
             let count = row.cells.iter().filter(|cell| is_known(cell)).count();
             if count > best.as_ref().map_or(0, |best| best.count) {
@@ -187,7 +187,7 @@ pub(crate) fn read(
         // The headings may be inside of an open cell.
         let no_headings = || TableUnreadable {
             message: format!(
-                "none of the first {MAX_HEADING_ROW} rows has headings that are recognised"
+                "none of the first {HEADING_SEARCH_ROWS} rows has headings that are recognised"
             ),
             hint: format!("{}{}", limits.headings_hint, mapping.alternative()),
         };

@@ -148,7 +148,8 @@ impl SellerAddress {
         BridgeError::of_seller(failure).at_seller(&self.id)
     }
 
-    /// Returns the error of a call that recovery gave up; one in doubt says how and how long it may be repeated.
+    /// Returns the error of a call that recovery has given up. A call in doubt is remembered; its error says with which
+    /// key and for how long it may be repeated, if at all.
     fn gave_up(
         &self,
         task: Task,
@@ -239,7 +240,7 @@ impl Bridge {
         self.call_one(&seller, order, person).await
     }
 
-    /// Calls a tool that only reads at several sellers at once, and joins their answers.
+    /// Calls a read-only tool at several sellers at once, and joins their answers.
     async fn call_several(
         &self,
         row: &'static SellerTool,
@@ -268,7 +269,7 @@ impl Bridge {
         Ok(success(document, text))
     }
 
-    /// Calls a tool at one seller, after the person has agreed when the tool needs it.
+    /// Calls a tool at one seller, or returns the question when the tool needs an agreement that is not given yet.
     async fn call_one(
         &self,
         seller: &SellerAddress,

@@ -299,7 +299,7 @@ impl BridgeError {
         self.total.saturating_sub(counted(self.problems.len()))
     }
 
-    fn party_name(&self) -> &'static str {
+    fn party_kind(&self) -> &'static str {
         match self.party {
             FailureParty::Dealer => "dealer",
             FailureParty::Seller => "seller",
@@ -310,7 +310,7 @@ impl BridgeError {
     /// Returns the error as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
-        let party = self.party_name();
+        let party = self.party_kind();
         let named = |kind| self.name.as_ref().filter(|_| party == kind);
         let errors: Vec<_> = self.errors.iter().map(Self::document).collect();
         let wanted = self.wanted.iter().flat_map(|wanted| &wanted.challenges);
@@ -352,7 +352,7 @@ impl BridgeError {
         };
         let mut out = format!("{}: {}", self.code, quote(&self.message));
         if let Some(name) = &self.name {
-            out.push_str(&format!(" ({} {name})", self.party_name()));
+            out.push_str(&format!(" ({} {name})", self.party_kind()));
         }
         for problem in &self.problems {
             let field = match member(problem, "field") {

@@ -32,7 +32,8 @@ const MAX_NAME: usize = 60;
 const MAX_CONVERSATION: usize = 200;
 
 impl Bridge {
-    /// Submits a lead after the person has agreed to the consent text. A lead in doubt is sent again unchanged.
+    /// Submits a lead, or returns the question while the person has not agreed to the consent text. A lead in doubt is
+    /// sent again with the consent and the key of its first attempt.
     pub(super) async fn lead(
         &self,
         dealer: Arc<DealerAddress>,

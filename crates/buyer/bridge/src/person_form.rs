@@ -155,7 +155,8 @@ impl Questions {
         open.clear();
     }
 
-    /// Opens a question and returns its id and the receiver of its answer.
+    /// Opens a question and returns its id and the receiver of its answer. Fails when the client has left or has too many
+    /// open questions.
     fn open(
         &self,
         session: &str,

@@ -159,7 +159,7 @@ impl CardCache {
         self.lock().is_empty()
     }
 
-    /// Fetches the card without a condition.
+    /// Fetches the card by a request without validators, and caches it.
     async fn fetch(&self, transport: &HttpTransport, url: Url) -> Result<CachedCard, CallFailure> {
         let requested_at = (self.clock)();
         let response = transport.get(&url, None).await?;

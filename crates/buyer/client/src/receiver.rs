@@ -134,27 +134,27 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
         (receiver.refused)(&code);
     }
     let (outcome, count) = match &rejection {
-        RejectedDelivery::Denied(DeliveryDenied::Unproven | DeliveryDenied::Signature(_)) => {
+        DeliveryRejection::Denied(DeliveryDenied::Unproven | DeliveryDenied::Signature(_)) => {
             (StatusCode::UNAUTHORIZED, &metrics.unauthentic)
         }
-        RejectedDelivery::Denied(DeliveryDenied::Later(_)) => {
+        DeliveryRejection::Denied(DeliveryDenied::Later(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept)
         }
-        RejectedDelivery::Slow => (StatusCode::REQUEST_TIMEOUT, &metrics.unreadable),
-        RejectedDelivery::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, &metrics.unreadable),
-        RejectedDelivery::Broken => (StatusCode::BAD_REQUEST, &metrics.unreadable),
-        RejectedDelivery::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &metrics.unreadable),
+        DeliveryRejection::Slow => (StatusCode::REQUEST_TIMEOUT, &metrics.unreadable),
+        DeliveryRejection::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, &metrics.unreadable),
+        DeliveryRejection::Broken => (StatusCode::BAD_REQUEST, &metrics.unreadable),
+        DeliveryRejection::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &metrics.unreadable),
         // The sender must not retry a signed body that can be read in two ways, as with a wrong signature.
-        RejectedDelivery::Unreadable(NoDelivery::Ambiguous) => {
+        DeliveryRejection::Unreadable(NoDelivery::Ambiguous) => {
             (StatusCode::UNAUTHORIZED, &metrics.unreadable)
         }
-        RejectedDelivery::Unreadable(_) => (StatusCode::BAD_REQUEST, &metrics.unreadable),
-        RejectedDelivery::Conflict => (StatusCode::CONFLICT, &metrics.conflicts),
-        RejectedDelivery::Unkept => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
+        DeliveryRejection::Unreadable(_) => (StatusCode::BAD_REQUEST, &metrics.unreadable),
+        DeliveryRejection::Conflict => (StatusCode::CONFLICT, &metrics.conflicts),
+        DeliveryRejection::Unkept => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
     };
     count.add();
     let mut response =
-        if let RejectedDelivery::Unreadable(NoDelivery::Webhook(webhook)) = &rejection {
+        if let DeliveryRejection::Unreadable(NoDelivery::Webhook(webhook)) = &rejection {
             let problems = webhook.problems.listed();
             with_body(outcome, &json!({"code": webhook.code(), "problems": problems}))
         } else {
@@ -170,7 +170,7 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
 }
 
 /// Reason why a delivery is not accepted.
-enum RejectedDelivery {
+enum DeliveryRejection {
     Denied(DeliveryDenied),
     Slow,
     TooLarge,
@@ -182,7 +182,7 @@ enum RejectedDelivery {
     Unkept,
 }
 
-impl RejectedDelivery {
+impl DeliveryRejection {
     /// Returns AdCP's code for the reason, if there is one.
     fn code(&self) -> Option<String> {
         match self {
@@ -203,24 +203,26 @@ impl RejectedDelivery {
 }
 
 impl Receiver {
-    /// Checks a delivery and stores it. Returns the answer to its sender, or the reason for refusing it.
-    async fn accept(&self, request: Request) -> Result<Response, RejectedDelivery> {
+    /// Checks a delivery and stores it, or answers a challenge. Returns the response, or the reason for a refusal.
+    async fn accept(&self, request: Request) -> Result<Response, DeliveryRejection> {
         let (parts, body) = request.into_parts();
         // Checked before the body is read.
         if !self.authenticity.may_send(&parts.headers) {
-            return Err(RejectedDelivery::Denied(DeliveryDenied::Unproven));
+            return Err(DeliveryRejection::Denied(DeliveryDenied::Unproven));
         }
         if !is_delivery(&parts.headers) {
-            return Err(RejectedDelivery::MediaType);
+            return Err(DeliveryRejection::MediaType);
         }
         let body = Limited::new(body, self.max_body).collect();
         let body =
-            tokio::time::timeout(self.patience, body).await.map_err(|_| RejectedDelivery::Slow)?;
+            tokio::time::timeout(self.patience, body).await.map_err(|_| DeliveryRejection::Slow)?;
         let body = match body {
             Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(RejectedDelivery::TooLarge),
-            Err(error) if is_timeout(&*error) => return Err(RejectedDelivery::Slow),
-            Err(_) => return Err(RejectedDelivery::Broken),
+            Err(error) if error.is::<LengthLimitError>() => {
+                return Err(DeliveryRejection::TooLarge);
+            }
+            Err(error) if is_timeout(&*error) => return Err(DeliveryRejection::Slow),
+            Err(_) => return Err(DeliveryRejection::Broken),
         };
         let now = (self.now)();
         let envelope = DeliveryEnvelope {
@@ -230,9 +232,9 @@ impl Receiver {
             body: &body,
         };
         let pass =
-            self.authenticity.check(&envelope, now).await.map_err(RejectedDelivery::Denied)?;
+            self.authenticity.check(&envelope, now).await.map_err(DeliveryRejection::Denied)?;
         let delivery = match ReceivedDelivery::read(&body, &pass.sender, now)
-            .map_err(RejectedDelivery::Unreadable)?
+            .map_err(DeliveryRejection::Unreadable)?
         {
             ReceivedDelivery::Delivery(delivery) => delivery,
             ReceivedDelivery::Challenge(challenge) => {
@@ -243,7 +245,7 @@ impl Receiver {
         let put = put.map_err(|_| {
             // A sender without an answer sends the delivery again, perhaps with the same signature.
             self.authenticity.release(&pass);
-            RejectedDelivery::Unkept
+            DeliveryRejection::Unkept
         })?;
         match put {
             Put::New => {
@@ -251,7 +253,7 @@ impl Receiver {
                 self.metrics.kept.add();
             }
             Put::Duplicate => self.metrics.duplicates.add(),
-            Put::Conflict => return Err(RejectedDelivery::Conflict),
+            Put::Conflict => return Err(DeliveryRejection::Conflict),
         }
         Ok(status(StatusCode::OK))
     }

@@ -445,7 +445,7 @@ impl<W: RetryClock> Recoverer<W> {
     }
 }
 
-/// Records a correction, so that it is not advised again.
+/// Records a correction that must not be advised again, and counts a reread as a retry.
 fn record_fix(tried: &mut Tried, fix: &Fix) {
     match fix.change {
         RequestChange::DropContext => tried.context = true,

@@ -149,7 +149,8 @@ struct LogThread<W> {
 }
 
 impl<W: Write> LogThread<W> {
-    /// Writes lines until every sender is dropped, and reports dropped lines when the queue is empty.
+    /// Writes lines until the queue is closed. Reports missing lines when the queue is empty, at an end marker, and after
+    /// every [`MAX_QUEUED_LINES`] lines.
     fn run(&mut self, entries: &Receiver<LogLine>) {
         let mut lines_since_report = 0;
         loop {
@@ -238,14 +239,14 @@ mod tests {
 
     #[test]
     fn a_stalled_reader_stops_nobody_and_learns_what_it_missed() {
-        let (open_gate, gate) = mpsc::channel();
+        let (gate_keeper, gate) = mpsc::channel();
         let (written, read) = mpsc::channel();
         let reader = Reader { gate, closed: Arc::default(), written };
         let mut queue = LogQueue::start(reader, false).unwrap();
         for number in 0..2 * MAX_QUEUED_LINES {
             queue.write_all(format!("{number}\n").as_bytes()).unwrap();
         }
-        drop((open_gate, queue));
+        drop((gate_keeper, queue));
         let (warnings, lines): (Vec<_>, Vec<_>) =
             read.iter().partition(|line| line.contains("WARN"));
         // One line may have been with the thread already.
@@ -261,9 +262,9 @@ mod tests {
 
     #[test]
     fn lines_for_a_closed_reader_are_counted_until_it_reads() {
-        let (open_gate, gate) = mpsc::channel();
+        let (gate_keeper, gate) = mpsc::channel();
         let (written, read) = mpsc::channel();
-        drop(open_gate);
+        drop(gate_keeper);
         let closed = Arc::new(AtomicBool::new(true));
         let reader = Reader { gate, closed: Arc::clone(&closed), written };
         let mut queue = LogQueue::start(reader, true).unwrap();

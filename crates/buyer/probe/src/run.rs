@@ -467,7 +467,7 @@ impl ProbeRun {
         overrides: RequestOverrides<'_>,
     ) -> Result<HttpResponse, CheckVerdict> {
         if matches!(overrides.caller, Caller::First | Caller::Second) {
-            self.remove_foreign_token(&mut out);
+            self.remove_token_for_foreign_origin(&mut out);
         }
         let mut waits = 0;
         loop {
@@ -496,7 +496,7 @@ impl ProbeRun {
     }
 
     /// Removes the token from a request to an origin that it is not for.
-    fn remove_foreign_token(&self, out: &mut OutgoingRequest) {
+    fn remove_token_for_foreign_origin(&self, out: &mut OutgoingRequest) {
         let origins = self.options.token_origins(&self.card_url);
         if check_origin(&out.url, &origins, false).is_err() {
             out.headers.retain(|(name, _)| *name != "authorization");

@@ -240,7 +240,7 @@ impl SentRequest {
         }
     }
 
-    /// Creates a request without a payload; its circumstances are a digest of the headers that may change an answer.
+    /// Creates a request without a payload; its circumstances are a digest of credential, version and extensions.
     fn without_payload(parts: &Parts) -> Self {
         let mut hash = Sha256::new();
         for name in [AUTHORIZATION.as_str(), a2a::VERSION_HEADER, a2a::EXTENSIONS_HEADER] {

@@ -113,7 +113,7 @@ pub fn page(document: &Value, errors: &[String]) -> String {
         out.push_str(&format!("\n{count} of {name} left out: not marked as on sale\n"));
     }
     for dealer in items(document, "dealers") {
-        push_dealer_message(&mut out, dealer);
+        push_named_message(&mut out, dealer);
     }
     failures(&mut out, errors);
     out.trim_end().to_owned()
@@ -151,7 +151,7 @@ pub fn facets(data: &Value, dealers: &[Value], errors: &[String]) -> String {
         out.push_str("no vehicle matches\n");
     }
     for dealer in dealers {
-        push_dealer_message(&mut out, dealer);
+        push_named_message(&mut out, dealer);
     }
     failures(&mut out, errors);
     out.trim_end().to_owned()
@@ -171,7 +171,7 @@ pub fn receipt(
     out.trim_end().to_owned()
 }
 
-/// Appends the message of a dealer.
+/// Appends the message of the only dealer that was asked, if there is one.
 fn push_message(out: &mut String, message: Option<&str>) {
     if let Some(message) = message.filter(|message| !message.is_empty()) {
         out.push_str(&format!("\nThe dealer says: {}\n", quotation(message, MAX_MESSAGE)));
@@ -179,7 +179,7 @@ fn push_message(out: &mut String, message: Option<&str>) {
 }
 
 /// Appends the message of one of several dealers.
-fn push_dealer_message(out: &mut String, dealer: &Value) {
+fn push_named_message(out: &mut String, dealer: &Value) {
     let message = dealer.get("message").and_then(Value::as_str).unwrap_or_default();
     if !message.is_empty() {
         let name = member(dealer, "dealer");

@@ -155,8 +155,8 @@ impl BuyerSeat {
     /// rejected it.
     fn state(&self) -> Option<RemoteState> {
         let statuses = self.seats.iter().map(|seat| seat.status);
-        let highest = statuses.max_by_key(|status| (*status != REJECTED, *status))?;
-        Some(match highest {
+        let most_advanced = statuses.max_by_key(|status| (*status != REJECTED, *status))?;
+        Some(match most_advanced {
             0 => RemoteState::PendingApproval,
             1 | 3 => RemoteState::Ready,
             REJECTED => RemoteState::Rejected,

@@ -59,7 +59,7 @@ const NAME: &str = "google_ad_manager";
 /// report data freshness").
 const REPORT_DELAY_MINUTES: u32 = 240;
 
-/// Time for which the currency and the time zone of the network are kept.
+/// Time for which the currency and the time zone of the network are cached.
 const NETWORK_LIFETIME: Duration = Duration::from_hours(1);
 
 /// Time between now and the start of a line item that has to start at once.

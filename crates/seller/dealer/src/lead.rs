@@ -409,7 +409,7 @@ impl LeadSubmission<'_> {
             .unwrap_or_else(|| unreachable!("a configured dealer has a rooftop"))
     }
 
-    /// Decides on a requested appointment, and returns its record.
+    /// Decides on a requested appointment, and returns the record to be stored.
     fn appointment(
         &self,
         store: &dyn LeadStore,
@@ -468,7 +468,7 @@ impl LeadSubmission<'_> {
     /// stored all the same.
     fn strict_refusal(&self, taken: &SubmitOutcome<'_>) -> Option<AapRefusal> {
         let appointment = taken.lead.submission.appointment.as_ref()?;
-        let is_unbooked = match appointment.state {
+        let has_no_time_offered = match appointment.state {
             AppointmentState::Requested | AppointmentState::Rejected => true,
             AppointmentState::Proposed
             | AppointmentState::Confirmed
@@ -479,7 +479,7 @@ impl LeadSubmission<'_> {
         // Without a requested time, no time can be unavailable.
         let asked_for_a_time = appointment.requested_at.is_some();
         let is_strict = self.dealer.leads.strict_appointments && !is_refused(taken.held_for());
-        (is_strict && asked_for_a_time && is_unbooked).then(|| {
+        (is_strict && asked_for_a_time && has_no_time_offered).then(|| {
             let lead_id = &taken.lead.lead_id;
             let requested_at = appointment.requested_at;
             AapRefusal::appointment_time_unavailable(lead_id, requested_at)

@@ -30,7 +30,7 @@ pub enum SkillError {
     Broken(#[from] InternalError),
 }
 
-/// Number of similar vehicles in a refusal.
+/// Maximum number of similar vehicles in a refusal.
 const MAX_SIMILAR: usize = 3;
 
 /// Builds the data of `dealer.information` from the settings.

@@ -53,8 +53,8 @@ const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(35 * 24);
 
 /// Maximum number of events that are looked at in one round of tidying, the oldest first.
 const TIDIED_EVENTS: usize = 10_000;
-/// Number of notifications that are read at once when old ones are removed.
-const MAX_NOTICES_PER_TRANSACTION: usize = 500;
+/// Number of notifications on a page when old ones are removed; one transaction reads all pages.
+const NOTICE_PAGE_SIZE: usize = 500;
 
 /// Maximum number of entities that have changed by themselves and are updated in one transaction.
 const MAX_SETTLED_PER_TRANSACTION: usize = 500;
@@ -251,8 +251,7 @@ impl Publisher {
             tx.forget_keys(keys)?;
             // Due notifications stay, however old: giving one up is the queue's decision.
             for state in [QueuedNotification::DONE, QueuedNotification::DEAD] {
-                let mut query =
-                    Query { limit: MAX_NOTICES_PER_TRANSACTION, ..Query::in_state(state) };
+                let mut query = Query { limit: NOTICE_PAGE_SIZE, ..Query::in_state(state) };
                 loop {
                     let mut page = tx.list(EntityKind::Notice, &query)?;
                     let has_more = page.last().is_some_and(|last| last.created_at < notices);
@@ -495,11 +494,11 @@ impl Publisher {
     }
 }
 
-/// Result of the checks of a request.
+/// Result of the admission of a request that is not refused.
 enum AdmissionResult {
-    /// Done before, with this reply.
+    /// The request was done before, with this reply.
     Replay(ToolReply),
-    /// Not done before.
+    /// The request is new.
     New { admitted: Box<Admitted>, key: Option<IdempotencyKey> },
 }
 

@@ -16,10 +16,10 @@ use crate::profile::PublisherProfile;
 use crate::reply::Lasts;
 use crate::tool_call::ToolCall;
 
-/// Maximum number of answers kept for one credential.
+/// Maximum number of cached answers for one principal.
 const MAX_ANSWERS_PER_PRINCIPAL: usize = 32;
 
-/// Maximum size of all kept answers in bytes.
+/// Maximum size of all cached answers in bytes.
 const BYTES: usize = 16 * 1024 * 1024;
 
 /// Approximate size of an answer without its texts, in bytes.

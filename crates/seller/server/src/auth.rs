@@ -425,7 +425,7 @@ impl Authenticator {
         self.unjudged.tidy();
     }
 
-    /// Authenticates a bearer credential: a known one, an API key or a token.
+    /// Authenticates a bearer credential: one of the public tokens (`with_tokens`), an API key, or an issuer's token.
     async fn authenticate_credential(
         &self,
         credential: &str,

@@ -31,7 +31,7 @@ struct State {
     /// Agents with waiting requests, in the order of their turns.
     order: VecDeque<String>,
     queues: HashMap<String, AgentQueue>,
-    /// Counter for the ids of waiting requests.
+    /// Id of the request that began to wait last.
     last_request_id: u64,
 }
 
@@ -171,7 +171,7 @@ impl State {
         true
     }
 
-    /// Frees a place of an agent and gives it to the next request.
+    /// Frees a place of an agent and calls the next requests that may have one.
     fn leave(&mut self, agent: &str) {
         if let Some(running) = self.running.get_mut(agent) {
             *running = running.saturating_sub(1);

@@ -197,7 +197,7 @@ async fn unknown(request: Request) -> Response {
     }
 }
 
-/// Answers a request with another method: a CORS preflight, or an error.
+/// Answers a request whose method the path does not support: a CORS preflight, or with an error.
 async fn method_not_allowed(
     State(registry): State<Arc<AgentRegistry>>,
     request: Request,

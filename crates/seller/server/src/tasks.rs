@@ -417,7 +417,7 @@ impl Tasks {
         self.wake();
     }
 
-    /// Makes a task live, unless it is, and reads its state.
+    /// Makes a task live, unless it is, records that its log has the entry `seq`, and returns what `read` takes from it.
     fn follow<T>(&self, task_id: &str, seq: i64, read: impl FnOnce(&LiveTask) -> T) -> T {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = live.entry(task_id.to_owned()).or_insert_with(|| LiveTask {

@@ -196,8 +196,8 @@ impl StoreHealth {
         }
     }
 
-    /// Returns the failure that is known without a check: a permanent one, or that of the last commit.
-    fn known_failure(&self) -> Result<(), NotReady> {
+    /// Fails when a failure is known without a new check: a permanent one, or that of the last commit.
+    fn check_known_failure(&self) -> Result<(), NotReady> {
         if let Some(trouble) = self.permanent_failure.get() {
             return Err(NotReady::new(
                 *trouble,
@@ -229,7 +229,7 @@ impl StoreHealth {
         let mut last_check = self.last_check.lock().await;
         // A failure since the last result makes that result outdated.
         let is_current = |(at, answer): &&(Instant, Result<(), NotReady>)| {
-            at.elapsed() < REUSE_TIME && (answer.is_err() || self.known_failure().is_ok())
+            at.elapsed() < REUSE_TIME && (answer.is_err() || self.check_known_failure().is_ok())
         };
         if let Some((_, answer)) = last_check.as_ref().filter(is_current) {
             return answer.clone();
@@ -255,7 +255,7 @@ impl StoreHealth {
             health.has_room()
         };
         let room = piece("looking at the store", check_files).await.unwrap_or(Ok(()));
-        self.known_failure().or_else(|why| match why.trouble {
+        self.check_known_failure().or_else(|why| match why.trouble {
             // A failed commit may have been temporary: writing once more shows whether it was.
             StoreTrouble::Failing => Ok(()),
             StoreTrouble::Replaced
@@ -265,7 +265,7 @@ impl StoreHealth {
         })?;
         room.map_err(|fault| NotReady::new(StoreTrouble::Full, fault))?;
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let bytes = if self.known_failure().is_ok() { 0 } else { TEST_WRITE_BYTES };
+        let bytes = if self.check_known_failure().is_ok() { 0 } else { TEST_WRITE_BYTES };
         let written = writer.submit(
             move |tx| tx.touch(bytes),
             move |outcome| {

@@ -201,7 +201,7 @@ impl Store {
         Self::connect_as(url, sqlite::Schema::Keep)
     }
 
-    /// Opens the database file in a folder; `schema` says whether it may be migrated.
+    /// Opens or creates the database file in a folder; `schema` says whether an existing one may be migrated.
     fn open_as(directory: &Path, schema: sqlite::Schema) -> Result<Self, InternalError> {
         create_folder(directory).map_err(InternalError::on("creating the data folder"))?;
         let path = directory.join(FILE);
@@ -239,7 +239,7 @@ impl Store {
         })
     }
 
-    /// Connects to a database server; `schema` says whether it may be migrated.
+    /// Connects to a database server and creates missing tables; `schema` says whether existing ones may be migrated.
     fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, InternalError> {
         let server = postgres::PgServer::at(url.clone())?;
         let session = server.session();

@@ -50,7 +50,7 @@ pub(crate) use values::cell;
 /// server gives up first and the session stays usable.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Time limit of a call that has to be quick.
+/// Time limit for leasing permits, for which a request waits.
 const LEASE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Time after a failed connection attempt during which no other is made.
@@ -176,7 +176,7 @@ impl PgServer {
         leased.map_err(|broken| broken.while_doing("leasing permits"))
     }
 
-    /// Runs `work` on the listener's thread and blocks until it is done, in any context.
+    /// Runs `work` on the listener's thread and blocks until it is done or `limit` has passed, in any context.
     fn run_with_timeout<T: Send + 'static>(
         &self,
         limit: Duration,
@@ -266,7 +266,8 @@ impl PgSession {
         self.link.borrow().as_ref().is_some_and(|link| !link.is_closed())
     }
 
-    /// Returns the connection of the session, opening a new one when it is closed.
+    /// Returns the connection of the session. Opens one when there is none or, outside a begun transaction, when it is
+    /// closed.
     fn link(&self) -> Result<Arc<PgConnection>, PgError> {
         let known = self.link.borrow().clone();
         match known {

@@ -170,7 +170,8 @@ impl Store {
         Inventory::read(&bytes).map_err(InternalError::on("reading a snapshot"))
     }
 
-    /// Stores the snapshot of a generation, as a file or in the database server.
+    /// Stores the snapshot of a generation in place of the former one, as a file or in the database server, unless the
+    /// inventory has been replaced meanwhile.
     fn keep_snapshot(
         &self,
         dealer_id: &str,

@@ -7,8 +7,8 @@ use tradepost_document::fault::InternalError;
 use super::Store;
 use super::tables::transfer::{Sum, Table, TransferClaim};
 
-/// Number of rows written together.
-const BATCH_SIZE: usize = 500;
+/// Number of rows in a part, which is written in one transaction.
+const PART_ROWS: usize = 500;
 
 /// Progress of moving a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Store {
                 if seen > target_rows {
                     part.push(row);
                 }
-                if part.len() < BATCH_SIZE { Ok(()) } else { write(std::mem::take(&mut part)) }
+                if part.len() < PART_ROWS { Ok(()) } else { write(std::mem::take(&mut part)) }
             })
         })?;
         if part.is_empty() { Ok(()) } else { write(part) }

@@ -18,7 +18,7 @@ use super::folder::AcmeFolder;
 use super::web::AcmeClient;
 use crate::config::acme::{Acme, CERTIFICATE};
 
-/// Interval at which the authority's decision is polled.
+/// Backoff and timeout of the polls for the authority's decision and for the certificate.
 const POLL_POLICY: RetryPolicy = RetryPolicy::new()
     .initial_delay(Duration::from_millis(500))
     .backoff(1.5)

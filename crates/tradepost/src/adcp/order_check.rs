@@ -155,7 +155,7 @@ impl OrderChecker {
         }
     }
 
-    /// Logs problems that the publisher's staff have to fix, not the buyer.
+    /// Logs problems of products and accounts, which the publisher's staff have to fix, not the buyer.
     fn log_problems(&self, problems: &[PackageProblem]) {
         let publisher = &self.publisher;
         for problem in problems {

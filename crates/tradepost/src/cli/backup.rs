@@ -168,7 +168,7 @@ fn check(path: &Path, secret: &BackupSecret, written: &Manifest) -> Result<(), C
     }
 }
 
-/// Prints the backup that was written, and warnings about it.
+/// Prints path, size and contents of the backup that was written, and warnings about it.
 fn print_result(
     to: &Path,
     size: u64,

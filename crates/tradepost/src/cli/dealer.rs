@@ -139,7 +139,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 documents.extend(read(file)?);
             }
             let added = to.open(context)?.add(&documents, force)?;
-            print_ids(context, &added, |id| format!("{id} was added"))
+            print_result(context, &added, |id| format!("{id} was added"))
         }
         Command::List { all, to } => {
             let mut listed = Vec::new();
@@ -164,7 +164,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 None => (patch(&changes)?, true),
             };
             to.open(context)?.change(&id, &document, patch, when.revision)?;
-            print_ids(context, &[id], |id| format!("{id} was changed"))
+            print_result(context, &[id], |id| format!("{id} was changed"))
         }
         Command::Suspend(one) => one.set(HostedState::Suspended, "is suspended", context),
         Command::Resume(one) => one.set(HostedState::Serving, "answers requests again", context),
@@ -179,7 +179,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 impl One {
     fn set(self, state: HostedState, change_text: &str, context: &Context) -> Outcome {
         self.to.open(context)?.set(&self.id, state, self.when.revision)?;
-        print_ids(context, &[self.id], |id| format!("{id} {change_text}"))
+        print_result(context, &[self.id], |id| format!("{id} {change_text}"))
     }
 }
 
@@ -317,7 +317,7 @@ fn put(members: &mut Map, key: &str, value: Value) {
     }
 }
 
-fn print_ids(context: &Context, ids: &[String], say: impl Fn(&String) -> String) -> Outcome {
+fn print_result(context: &Context, ids: &[String], say: impl Fn(&String) -> String) -> Outcome {
     if context.output.is_json() {
         context.output.document(&json!({"dealers": ids}));
     } else {

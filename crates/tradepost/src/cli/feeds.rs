@@ -31,7 +31,7 @@ use crate::config::feeds::Guard;
 use crate::feeds::report::RunReport;
 use crate::feeds::{FeedSource, folder, pull, run};
 
-/// Number of runs that are shown.
+/// Maximum number of runs that are shown.
 const MAX_RUNS: usize = 10;
 
 /// Maximum number of skipped rows that people are shown.

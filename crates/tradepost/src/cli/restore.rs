@@ -133,7 +133,7 @@ fn unpack(
     })
 }
 
-/// Prints the data that was restored or only checked, and warnings about it.
+/// Prints the result of a restoration or of a check, and warnings about the backup.
 fn print_result(
     unpacked: &Unpacked,
     data: Option<&Path>,

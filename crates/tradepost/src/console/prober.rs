@@ -123,7 +123,7 @@ impl ProbeSlot {
     }
 }
 
-/// Creates the report to store: the findings, and the page for download.
+/// Creates the report to store: the findings and the page for download, or why the run failed.
 fn probe_report(
     wanted: &WantedProbe,
     at: Timestamp,

@@ -38,7 +38,7 @@ pub(super) enum RouteAction {
     /// A handler for programs that have no session and know a secret, which is the segment in place of the id.
     Secret(fn(&Console, &ConsoleRequest, &str) -> Answer),
     /// A handler that asks another server, without blocking a thread.
-    Abroad(fn(Arc<Console>, Arc<ConsoleRequest>) -> BoxFuture<'static, Answer>),
+    AsksOtherServer(fn(Arc<Console>, Arc<ConsoleRequest>) -> BoxFuture<'static, Answer>),
     /// A handler for people who are signed in.
     Inside(fn(&Console, &Visitor<'_>) -> Answer),
     /// A handler that gives the visitor's session a new id.
@@ -80,11 +80,11 @@ const fn outside(
     ConsoleRoute::new(method, path, None, RouteAction::Outside(act))
 }
 
-const fn from_other_site(
+const fn asking_other_server(
     path: &'static str,
     act: fn(Arc<Console>, Arc<ConsoleRequest>) -> BoxFuture<'static, Answer>,
 ) -> ConsoleRoute {
-    ConsoleRoute::new(Method::GET, path, None, RouteAction::Abroad(act))
+    ConsoleRoute::new(Method::GET, path, None, RouteAction::AsksOtherServer(act))
 }
 
 const fn secret(
@@ -137,8 +137,10 @@ pub const TABLE: &[ConsoleRoute] = &[
     outside(Method::POST, "sign-in", Console::sign_in),
     outside(Method::GET, "sign-in/code", |console, asked| console.code_page(asked, None)),
     outside(Method::POST, "sign-in/code", Console::sign_in_with_code),
-    from_other_site("sign-in/oidc", |console, asked| Box::pin(console.leave_for_provider(asked))),
-    from_other_site(super::oidc::CALLBACK_PATH, |console, asked| {
+    asking_other_server("sign-in/oidc", |console, asked| {
+        Box::pin(console.leave_for_provider(asked))
+    }),
+    asking_other_server(super::oidc::CALLBACK_PATH, |console, asked| {
         Box::pin(console.back_from_provider(asked))
     }),
     post("sign-out", StaffPermission::Enter, Console::sign_out).before_factor(),

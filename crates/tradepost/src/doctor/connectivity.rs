@@ -73,11 +73,11 @@ impl Examiner {
         delivery: &DeliveryConfig,
     ) {
         let about = FindingSubject::new(Area::Delivery, name);
-        let channel = channel::open(delivery, &self.clock);
+        let carrier = channel::open(delivery, &self.clock);
         checks.begin(about.clone(), async move {
-            let found = match channel {
+            let found = match carrier {
                 Err(why) => about.bad(why, "correct the named setting in the configuration"),
-                Ok(channel) => match channel.test_connection().await {
+                Ok(carrier) => match carrier.test_connection().await {
                     Ok(says) => about.ok(says),
                     Err(failed) => about.bad(failed.answer.clone(), hint_for(&failed.answer)),
                 },

@@ -99,7 +99,7 @@ impl Examiner {
         Ok(findings)
     }
 
-    /// Checks the counted inventory of each publisher against its sales.
+    /// Checks, for each publisher with counted inventory, the counts against its media buys, tasks and proposals.
     fn inventory_counts(&self, store: &Arc<Store>) -> Vec<DoctorFinding> {
         let mut config = Config::clone(&self.config);
         // A catalogue that cannot be read is a finding of its own.

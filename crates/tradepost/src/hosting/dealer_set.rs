@@ -12,7 +12,7 @@ use crate::aap::seller::{DealerAgent, DealerDeps, erase_old};
 use crate::config::DealerConfig;
 
 /// Number of dealers from which on they are opened concurrently.
-const CONCURRENT_FROM: usize = 32;
+const MIN_CONCURRENT_DEALERS: usize = 32;
 
 /// Number of threads that open dealers. Most of them wait for a commit, which one thread makes for all.
 const OPENING_THREADS: usize = 16;
@@ -240,7 +240,7 @@ fn open_all(dealers: Vec<ToOpen>, deps: &DealerDeps) -> Vec<Opened> {
             .and_then(|()| DealerAgent::open(&dealer, is_suspended, deps));
         (known, opened)
     };
-    if dealers.len() < CONCURRENT_FROM {
+    if dealers.len() < MIN_CONCURRENT_DEALERS {
         return dealers.into_iter().map(open).collect();
     }
     let size = dealers.len().div_ceil(OPENING_THREADS);

@@ -26,7 +26,7 @@ enum AfterLead {
     Drop,
     /// Says nothing.
     Wait,
-    /// Says so in a task.
+    /// Answers with a completed task.
     Complete,
 }
 

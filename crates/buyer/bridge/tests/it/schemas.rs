@@ -142,7 +142,7 @@ fn the_tools_are_what_clients_expect_of_tools() {
 const COMMON_KEYWORDS: [&str; 8] =
     ["type", "properties", "required", "items", "enum", "description", "minimum", "maximum"];
 
-/// Lists the problems of a schema; `level` is 1 for the schema of all arguments.
+/// Adds the problems of a schema to `found`; `level` is 1 for the schema of all arguments.
 fn schema_problems(schema: &Value, at: &str, level: usize, found: &mut Vec<String>) {
     for (keyword, value) in schema.as_object().unwrap() {
         if !COMMON_KEYWORDS.contains(&keyword.as_str()) {

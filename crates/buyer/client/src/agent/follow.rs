@@ -112,7 +112,8 @@ impl AgentClient {
         Ok(Followed { reply: AgentReply::Task(task), end, spent })
     }
 
-    /// Follows a task by its stream, and by polling when the stream ends, until it is settled or the time is up.
+    /// Follows a task by its stream; after a stream has ended, polls and subscribes again. Ends when the task is settled,
+    /// it cannot be read any more, the time is up, or the program is stopped.
     async fn follow_until_settled<W: RetryClock>(
         &self,
         mut task: AgentTask,

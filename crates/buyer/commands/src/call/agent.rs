@@ -42,7 +42,7 @@ pub(super) struct MessageWords {
     /// Use only this binding: JSONRPC, HTTP+JSON or GRPC. The default is the first of them that the
     /// card lists.
     #[arg(long, value_name = "NAME", conflicts_with = "skill", help_heading = "Any agent",
-        value_parser = parse_transport)]
+        value_parser = parse_binding)]
     binding: Option<CardTransport>,
     /// Time limit in seconds for following a task.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, conflicts_with = "skill",
@@ -53,7 +53,7 @@ pub(super) struct MessageWords {
     poll: bool,
 }
 
-fn parse_transport(text: &str) -> Result<CardTransport, String> {
+fn parse_binding(text: &str) -> Result<CardTransport, String> {
     let named = |transport: &CardTransport| transport.name().eq_ignore_ascii_case(text);
     let found = CardTransport::ALL.iter().copied().find(named);
     found.ok_or_else(|| format!("must be one of {}", CardTransport::NAMES.join(", ")))

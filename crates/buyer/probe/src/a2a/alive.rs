@@ -120,11 +120,11 @@ fn is_of(binding: Binding, response: &HttpResponse) -> bool {
             let known = ["error", "message", "code", "status", "type", "title"];
             response.status < 500 && known.iter().any(|name| body.get(name).is_some())
         }),
-        Binding::Grpc => grpc::end(response).is_some_and(|end| !is_unavailable(&end)),
+        Binding::Grpc => grpc::end(response).is_some_and(|end| !reached_no_service(&end)),
     }
 }
 
 /// Returns true when the call reached no such service: no status, UNIMPLEMENTED or UNAVAILABLE.
-fn is_unavailable(end: &grpc::GrpcEnd) -> bool {
+fn reached_no_service(end: &grpc::GrpcEnd) -> bool {
     matches!(end.status(), None | Some(RpcStatus::Unimplemented | RpcStatus::Unavailable))
 }

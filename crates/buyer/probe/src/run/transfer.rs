@@ -16,7 +16,7 @@ use crate::reply::streams;
 
 /// Maximum size of an answer that is read, in bytes.
 const MAX_BODY: usize = 8 * 1024 * 1024;
-/// Maximum time without an event on a stream.
+/// Maximum time without any data on a stream.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl ProbeRun {

@@ -14,11 +14,11 @@ const MAX_KEPT: usize = 200;
 /// The purpose of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WalkMode {
-    /// To find whether there is a problem; the walk ends at the first.
+    /// Finds whether there is a problem; the walk ends at the first.
     Probe,
     /// To measure how far a value is from satisfying a branch.
     Weigh { depth: usize },
-    /// To list all problems.
+    /// Lists all problems.
     List,
 }
 

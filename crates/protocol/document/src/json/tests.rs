@@ -8,7 +8,7 @@ fn problems(text: &str) -> Vec<String> {
     problems.into_iter().map(|p| format!("{}: {}", p.pointer, p.message)).collect()
 }
 
-/// Reads a text by serde, within limits, and with every problem, and returns the three results.
+/// Reads a text by `from_str`, by `document` and by `read`, and returns what each of them writes again.
 fn read_in_each_way(text: &str) -> [Option<String>; 3] {
     let bounds = ReadLimits { depth: MAX_DEPTH, containers: usize::MAX, reserved: true };
     [

@@ -26,7 +26,7 @@ pub(crate) fn published(relative: &str) -> Option<PathBuf> {
     None
 }
 
-/// Reports once that this test runs without a published file.
+/// Reports once that this test runs without a published file or a program of the machine.
 pub(crate) fn without(what: &str) {
     static REPORTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
     let thread = std::thread::current();

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use crate::published;
 
-/// Dependencies and words that a crate may not have.
+/// Rule for the dependencies and the sources of a crate.
 struct CrateRule {
     /// Its folder below `crates`; the last part is its name.
     folder: &'static str,
-    /// Own crates that it depends on, in its tests too.
+    /// Own crates that it depends on; its tests may use no others, except [`DEMO`].
     own_crates: &'static [&'static str],
     /// Libraries that it does not depend on, nor on what is built on them (`tokio-rustls`).
     forbidden_libraries: &'static [&'static str],
@@ -367,14 +367,14 @@ pub(crate) fn crate_folders() -> Vec<String> {
     found
 }
 
-/// Returns the own crates among these dependencies, by their folders.
+/// Returns the names of the own crates among these dependencies, without the prefix `tradepost-`.
 fn own_crates_in(found: &[String]) -> Vec<&str> {
-    let folder = |name: &str| {
+    let own_name = |name: &str| {
         CRATE_RULES.iter().map(|rule| name_of(rule.folder)).find(|of| {
             name == *of && name == "tradepost" || name.strip_prefix("tradepost-") == Some(of)
         })
     };
-    let mut crates: Vec<_> = found.iter().filter_map(|name| folder(name)).collect();
+    let mut crates: Vec<_> = found.iter().filter_map(|name| own_name(name)).collect();
     crates.sort_unstable();
     crates.dedup();
     crates
@@ -399,7 +399,7 @@ pub(crate) fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
 }
 
 #[test]
-fn every_crate_has_a_sentence() {
+fn every_crate_has_a_rule() {
     let folders = crate_folders();
     let mut known: Vec<_> = CRATE_RULES.iter().map(|rule| rule.folder).collect();
     known.sort_unstable();

@@ -18,7 +18,7 @@ use crate::seeds::{self, Seed};
 const MAX_BODY: usize = 256 * 1024;
 
 /// Processes a body as far as the server does before it reads the dealer's data. Returns the size of the
-/// refusal; 0 for a valid request.
+/// refusal; at most 1 when nothing is refused.
 fn refusal_size(body: &[u8]) -> usize {
     let request = match jsonrpc::read(body) {
         Ok(request) => request,
@@ -35,7 +35,7 @@ fn refusal_size(body: &[u8]) -> usize {
     data.map_or(0, largest_refusal)
 }
 
-/// Parses data as every skill in every version, and returns the size of the largest refusal.
+/// Parses data as every skill in every version, and returns the size of the largest refusal; 1 when there is none.
 fn largest_refusal(data: &Value) -> usize {
     let mut largest = canonical::to_string(data).len().min(1);
     let _ = (aap::has_v1_0_shape(data), aap::identify(data, Skill::ALL).is_ok());

@@ -32,8 +32,8 @@ const ASSERTION_LIFE: SignedDuration = SignedDuration::from_hours(1);
 /// Time before the end of a token in which it is not used any more.
 const MARGIN: Duration = Duration::from_mins(1);
 
-/// Longest time for which a token is kept, whatever it says.
-const MAX_LIFE: Duration = Duration::from_hours(1);
+/// Maximum time for which a token is cached, whatever it says.
+const MAX_LIFETIME: Duration = Duration::from_hours(1);
 
 /// Time for which a token in place of a refused one counts as new: an operation sends several requests with it, and
 /// a refusal of the last one must not look like an end of its time for ever.
@@ -70,7 +70,7 @@ pub(super) struct AccessToken {
     pub(super) is_new: bool,
 }
 
-/// Cached token.
+/// Access token, with the times between which it is used.
 struct CachedToken {
     text: String,
     /// Time at which it was made, by the clock's elapsed time.
@@ -191,7 +191,7 @@ impl TokenSource {
         }
         let found = answer.success().map_err(|_| AdServerError::Unsent)?;
         let found = TokenAnswer::deserialize(&found).map_err(|_| AdServerError::Unsent)?;
-        let life = Duration::from_secs(found.expires_in).min(MAX_LIFE).saturating_sub(MARGIN);
+        let life = Duration::from_secs(found.expires_in).min(MAX_LIFETIME).saturating_sub(MARGIN);
         let made = self.clock.elapsed();
         let ends = made.saturating_add(life);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

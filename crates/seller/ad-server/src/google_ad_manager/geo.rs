@@ -68,7 +68,7 @@ impl GeoPlace {
 struct CachedPlace {
     /// Google's id; `None` if it has none that can be targeted.
     id: Option<String>,
-    /// End of its use, by the clock's elapsed time. Ids are kept for good.
+    /// End of its use, by the clock's elapsed time. Ids are cached for good.
     ends: Option<Duration>,
 }
 
@@ -215,7 +215,7 @@ impl GoogleAdManager {
         self.kept_or(&GeoPlace::Country(code.to_owned()), self.country(code)).await
     }
 
-    /// Returns the id of a place that is kept, or the one that is looked up.
+    /// Returns the cached id of a place, or looks it up.
     async fn kept_or(
         &self,
         place: &GeoPlace,

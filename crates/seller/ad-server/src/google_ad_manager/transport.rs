@@ -141,7 +141,7 @@ impl GoogleClient {
         Ok(answer)
     }
 
-    /// Forgets a token that was refused. One that was kept may have ended early, so that the next request makes
+    /// Forgets a token that was refused. A cached one may have ended early, so that the next request makes
     /// another one.
     fn refused(&self, token: &AccessToken) -> Result<(), AdServerError> {
         self.tokens.forget(token);

@@ -192,10 +192,10 @@ impl KevelAdServer {
         let path = flight_path(flight);
         let answer = self.get(&path).await?;
         let now: Map = typed(&answer, "flight")?;
-        let is_unchanged = |name: &str| !NOT_UPDATED.contains(&name) && !changes.contains_key(name);
+        let is_sent_back = |name: &str| !NOT_UPDATED.contains(&name) && !changes.contains_key(name);
         let mut body: Map = now
             .into_iter()
-            .filter(|(name, value)| is_unchanged(name) && !value.is_null())
+            .filter(|(name, value)| is_sent_back(name) && !value.is_null())
             .collect();
         body.extend(changes);
         typed(&self.put(&path, body.into()).await?, "flight")

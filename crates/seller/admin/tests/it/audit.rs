@@ -13,7 +13,7 @@ use tradepost_dealer::staff::StaffRole;
 
 use crate::{SHOP, TestEnv, member};
 
-/// A store with an audit entry of the dealer and one of another dealer.
+/// Returns an environment with an audit entry of the dealer and one of another dealer.
 fn env_with_two_entries() -> TestEnv {
     let env = TestEnv::new();
     for (name, employer) in [("dora", SHOP), ("olga", "other")] {

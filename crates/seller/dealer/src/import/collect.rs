@@ -248,7 +248,7 @@ impl<'a> RowSorter<'a> {
             report: std::mem::take(&mut collector.report),
         };
         ParsedRows {
-            sheaves: self.collectors.iter_mut().map(of).collect(),
+            by_dealer: self.collectors.iter_mut().map(of).collect(),
             unplaced: std::mem::take(&mut self.unplaced),
             filled: self
                 .headings
@@ -261,20 +261,20 @@ impl<'a> RowSorter<'a> {
     }
 
     /// Appends the rows of a part.
-    pub(super) fn join(&mut self, harvest: ParsedRows) {
-        for (collector, sheaf) in self.collectors.iter_mut().zip(harvest.sheaves) {
-            collector.units.append(sheaf.units);
-            collector.heads.append(sheaf.heads);
-            collector.report.join(sheaf.report);
+    pub(super) fn join(&mut self, rows: ParsedRows) {
+        for (collector, dealer_rows) in self.collectors.iter_mut().zip(rows.by_dealer) {
+            collector.units.append(dealer_rows.units);
+            collector.heads.append(dealer_rows.heads);
+            collector.report.join(dealer_rows.report);
         }
-        self.unplaced.join(harvest.unplaced);
-        for ((used, _), filled) in self.headings.iter_mut().zip(harvest.filled) {
+        self.unplaced.join(rows.unplaced);
+        for ((used, _), filled) in self.headings.iter_mut().zip(rows.filled) {
             used.filled += filled;
         }
-        for (used, filled) in self.constants.iter_mut().zip(harvest.constants) {
+        for (used, filled) in self.constants.iter_mut().zip(rows.constants) {
             *used += filled;
         }
-        self.is_truncated |= harvest.is_truncated;
+        self.is_truncated |= rows.is_truncated;
     }
 
     /// Records a skipped row whose dealer is unknown.
@@ -352,7 +352,7 @@ impl<'a> RowSorter<'a> {
 #[derive(Debug)]
 pub(super) struct ParsedRows {
     /// Rows by dealer.
-    sheaves: Vec<DealerRows>,
+    by_dealer: Vec<DealerRows>,
     unplaced: FeedReport,
     /// Number of rows in which each heading's column has content.
     filled: Vec<usize>,

@@ -55,7 +55,7 @@ pub(super) fn price(text: &str, sign: DecimalSign) -> NumberCell {
     match decimal(bare, sign) {
         Some((whole, fraction)) => match whole.checked_add(u32::from(fraction)) {
             Some(number) if number < LEAST_PRICE => NumberCell::Withheld,
-            Some(number) if number > GREATEST_PRICE || is_filler(number) => NumberCell::FarOff,
+            Some(number) if number > GREATEST_PRICE || is_placeholder(number) => NumberCell::FarOff,
             Some(number) => NumberCell::Is(number),
             None => NumberCell::FarOff,
         },
@@ -84,7 +84,7 @@ pub(super) fn amount(text: &str, sign: DecimalSign) -> NumberCell {
 }
 
 /// Returns true for a number that people type as a placeholder.
-fn is_filler(number: u32) -> bool {
+fn is_placeholder(number: u32) -> bool {
     let last = number % 10;
     let mut rest = number;
     while rest % 10 == last && rest > 0 {

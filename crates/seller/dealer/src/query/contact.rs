@@ -58,7 +58,8 @@ fn digit_groups(text: &str) -> Vec<DigitGroup> {
     groups
 }
 
-/// Returns true when a run of groups has these lengths, separators, and a sign or word of a telephone number.
+/// Returns true for a telephone number: groups of these lengths with separators between them, and with a mark such as
+/// a hyphen, or a word such as "call" before them. Seven digits need both.
 fn is_telephone_number(text: &str, run: &[DigitGroup], lengths: &[usize]) -> bool {
     let is_shaped =
         run.iter().zip(lengths).all(|(group, digits)| group.end - group.start == *digits);

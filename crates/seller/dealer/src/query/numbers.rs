@@ -306,7 +306,8 @@ fn is_strict(tokens: &[QueryToken], at: usize, length: usize) -> bool {
     tokens.get(at..at + length).is_some_and(|run| word(&together(run), "strict").is_some())
 }
 
-/// Interprets two amounts as the ends of a range.
+/// Interprets two amounts as the ends of a range, in either order. Returns `None` when neither a unit nor their size
+/// says what they count.
 fn between(
     first: NumberAmount,
     second: NumberAmount,
@@ -347,7 +348,7 @@ fn is_likely_year(amount: NumberAmount) -> bool {
     YEARS.contains(&amount.value)
 }
 
-/// Interprets one amount with its bound word and its unit.
+/// Interprets one amount with its bound word and its unit, if it has them.
 fn single(
     amount: NumberAmount,
     bound: Option<BoundWord>,
@@ -463,7 +464,7 @@ pub(super) fn is_year(token: &QueryToken) -> bool {
     token.text.parse().is_ok_and(|value| YEARS.contains(&value))
 }
 
-/// Reads the amount at a token, and the number of its tokens.
+/// Reads the amount that begins at a token. Returns the number of its tokens with it.
 fn amount_at(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberAmount)> {
     let token = tokens.get(at)?;
     let (digits, thousands) = match token.text.strip_suffix('k') {

@@ -143,7 +143,7 @@ fn explain_no_match(notes: &AnswerNotes, filters: &Filters) -> Explanation {
     Explanation { contradiction: None, read_as: read_as(notes.query.as_ref()), sentences }
 }
 
-/// Lists the values that could replace a filter.
+/// Lists the values that there are in place of a filter's, as the end of a sentence.
 fn instead(reason: &FilterEffect) -> String {
     let listed = |values: &[(String, usize)]| {
         let values = values.iter().map(|(text, count)| format!("{text} ({count})"));
@@ -158,7 +158,7 @@ fn instead(reason: &FilterEffect) -> String {
     }
 }
 
-/// Describes a remark about the interpretation of a query.
+/// Returns the sentence for a remark about how a query was read.
 fn remarked(remark: &QueryRemark) -> String {
     match remark {
         QueryRemark::NoWord => {

@@ -64,8 +64,8 @@ impl Formats {
     fn find(&self, creative: &GivenCreative) -> Option<Option<&CreativeFormat>> {
         if let Some(kind) = &creative.format_kind {
             let of_kind = self.defined.iter().filter(|format| projects(format, kind));
-            let with_problems = of_kind.map(|format| (format, unmet(format, creative).len()));
-            let best = with_problems.min_by_key(|(_, problems)| *problems);
+            let problem_counts = of_kind.map(|format| (format, unmet(format, creative).len()));
+            let best = problem_counts.min_by_key(|(_, problems)| *problems);
             // A product may accept the kind in a size that no defined format has.
             if self.kinds.contains(kind) && best.is_none_or(|(_, problems)| problems > 0) {
                 return Some(None);
@@ -265,13 +265,13 @@ impl<'a> Policies<'a> {
         }
         let disclosure = declaration.disclosure.as_ref();
         let places = disclosure.and_then(|disclosure| disclosure.jurisdictions.as_ref());
-        let is_disclosed = match disclosure.and_then(|disclosure| disclosure.required) {
+        let says_whether_required = match disclosure.and_then(|disclosure| disclosure.required) {
             Some(true) => places.is_some_and(|places| !places.is_empty()),
             // An explicit statement that nothing has to be disclosed is sufficient.
             Some(false) => true,
             None => false,
         };
-        if demands.disclosure && !is_disclosed {
+        if demands.disclosure && !says_whether_required {
             let message = "the provenance does not say whether a disclosure is required, and where";
             missing(AdcpCode::ProvenanceDisclosureMissing, "disclosure", message);
         }

@@ -286,7 +286,8 @@ fn task_history(stored: &Stored<SubmittedTask>) -> Vec<Value> {
     history
 }
 
-/// Returns the package with this id, with the state and history of its media buy.
+/// Returns the package with this id, with the state and history of its media buy. Fails when several media buys have
+/// such a package.
 fn package(view: &StaffView<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
     let mut found = led_to_by::<MediaBuy>(view, account, IndexField::Package, id)?;
     let Some(only) = found.pop() else { return Err(NotShown::Absent) };
@@ -457,7 +458,7 @@ fn task(view: &StaffView<'_>, stored: &Stored<SubmittedTask>) -> Result<Value, I
     Ok(shown)
 }
 
-/// Returns the delivery of a media buy by package.
+/// Returns the delivery of a media buy, by package and by day.
 fn delivery(view: &StaffView<'_>, stored: &Stored<MediaBuy>) -> Result<Value, InternalError> {
     let buy = &stored.thing;
     let delivery = row::delivered(view, stored)?;

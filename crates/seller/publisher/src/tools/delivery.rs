@@ -32,8 +32,8 @@ pub(super) fn perform(
     let buys = buys::list::chosen(work, ids, filter)?;
     let mut products = work.publisher.products(work.reader)?;
     // The reply needs a currency even without a media buy.
-    let default_currency = products.first().and_then(|product| product.prices().first());
-    let default_currency = default_currency.map_or("USD", PricingOption::currency).to_owned();
+    let first_price = products.first().and_then(|product| product.prices().first());
+    let default_currency = first_price.map_or("USD", PricingOption::currency).to_owned();
     products.retain(|product| buys.iter().any(|stored| stored.thing.has(product)));
     capable(form, &products)?;
     let period = asked.unwrap_or_else(|| lifetime(&buys, work.call.now));

@@ -17,7 +17,7 @@ use tradepost_publisher::store::{Job, PublisherStore, StoreRead};
 use crate::products::fitting;
 use crate::support::{Harness, profile};
 
-/// A store that is somewhere else.
+/// A store that can be made unavailable, and counts the requests to it.
 #[derive(Debug, Default)]
 struct UnreliableStore {
     store: MemoryPublisherStore,

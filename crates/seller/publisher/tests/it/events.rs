@@ -52,9 +52,9 @@ fn events_are_counted_once_for_each_source() {
         AdcpTool::LogEvent,
         log("pixel", json!([lead, foreign])),
     );
-    let mut dry_run = log("pixel", json!([purchase("e6")]));
-    dry_run["test_event_code"] = json!("TEST1");
-    script.ask(AdcpTool::LogEvent, dry_run);
+    let mut test_event = log("pixel", json!([purchase("e6")]));
+    test_event["test_event_code"] = json!("TEST1");
+    script.ask(AdcpTool::LogEvent, test_event);
     script.note(
         "after a rehearsal it is new",
         AdcpTool::LogEvent,

@@ -230,7 +230,7 @@ fn prose(what: &str, sentence: &str, given: &Given, found: &mut Vec<String>) {
     found.extend(echo.map(|text| format!("the {what} repeats {text}")));
 }
 
-/// Adds what shows paths, code or the database.
+/// Adds a finding for paths, code, SQL, secrets, local addresses, invisible characters and long tokens.
 fn find_internals(what: &str, text: &str, found: &mut Vec<String>) {
     let inside = [
         "/home/",

@@ -118,7 +118,7 @@ fn question(which: usize) -> Value {
     }
 }
 
-/// Something that is done between questions.
+/// Question or other step of a random run.
 #[derive(Debug, Clone)]
 enum Action {
     Ask {
@@ -174,7 +174,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// Does it, and says what came of it.
+/// Performs an action, and returns the text of the answer, if there is one.
 fn perform(harness: &mut Harness, action: &Action, number: usize) -> String {
     let answer_text = |harness: &Harness, who: &str, tool, arguments: Value| {
         let answer = harness.ask_as(&harness.caller(who), tool, arguments);

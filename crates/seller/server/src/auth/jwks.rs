@@ -229,7 +229,7 @@ impl WebKeys {
         })
     }
 
-    /// Fetches the keys, unless the last fetch was just now.
+    /// Fetches the keys, unless the last attempt was too recent. A failure is logged.
     async fn attempt(&self, now: Duration) {
         if !self.claim(now) {
             return;

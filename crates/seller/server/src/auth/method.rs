@@ -113,7 +113,8 @@ pub trait AuthMethod: fmt::Debug + Send + Sync {
     fn challenge(&self, realm: &str, error: Option<&str>) -> String;
 }
 
-/// Returns the more specific of two refusals; a check that was unavailable comes before a wrong credential.
+/// Returns the refusal that takes precedence: an unavailable check, then an exceeded rate limit, then a reason that a
+/// valid credential can have, then an invalid or missing credential; the first one among equals.
 pub(super) fn stronger(one: AuthRefusal, other: AuthRefusal) -> AuthRefusal {
     let rank = |refusal: &AuthRefusal| match refusal {
         AuthRefusal::Unavailable(_) => 3,
@@ -124,7 +125,7 @@ pub(super) fn stronger(one: AuthRefusal, other: AuthRefusal) -> AuthRefusal {
     if rank(&other) > rank(&one) { other } else { one }
 }
 
-/// Returns the most specific refusal so far.
+/// Returns the refusal that takes precedence among the earlier one and this one (see [`stronger`]).
 pub(super) fn strongest(earlier: Option<AuthRefusal>, other: AuthRefusal) -> AuthRefusal {
     match earlier {
         Some(earlier) => stronger(earlier, other),

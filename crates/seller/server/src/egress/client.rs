@@ -41,7 +41,7 @@ pub fn trusting(
     finish(base(timeout), secure, roots)
 }
 
-/// Creates a builder without redirects, retries and proxies.
+/// Creates a builder for clients that use no redirects, retries, proxies or HTTP/2.
 fn base(timeout: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
@@ -59,7 +59,7 @@ fn base(timeout: Duration) -> ClientBuilder {
         .connect_timeout(timeout)
 }
 
-/// Builds the client; a secure one accepts only `https`.
+/// Builds the client: a secure one sends requests by `https` only, another one trusts no authority and is for `http`.
 fn finish(
     builder: ClientBuilder,
     secure: bool,

@@ -213,14 +213,14 @@ pub(super) fn written(
     written: SerializedResponse,
     after: &'static str,
 ) -> Response {
-    /// Size in bytes from which copying costs more than sending the pieces separately.
-    const MIN_CHUNKED_LENGTH: usize = 4 * 1024;
+    /// Maximum size in bytes up to which copying costs less than sending the pieces separately.
+    const MAX_COPIED_LENGTH: usize = 4 * 1024;
     let SerializedResponse { json, extension, .. } = written;
     let mut pieces = vec![before.into()];
     pieces.extend(json);
     pieces.push(Bytes::from_static(after.as_bytes()));
     let length: usize = pieces.iter().map(Bytes::len).sum();
-    let body = if length > MIN_CHUNKED_LENGTH { in_pieces(pieces) } else { pieces.concat().into() };
+    let body = if length > MAX_COPIED_LENGTH { in_pieces(pieces) } else { pieces.concat().into() };
     let mut response = json_response(StatusCode::OK, body);
     let uri = HeaderValue::from_static(extension);
     response.headers_mut().insert(EXTENSIONS, uri);

@@ -70,7 +70,7 @@ pub(super) async fn perform(
     (response, stamp)
 }
 
-/// Passes the signal that the caller has gone on to an answer that takes longer, and drops it with any other.
+/// Moves the guard into a stream, which cancels when it is dropped before its end; disarms it for any other answer.
 fn hold_guard(mut outcome: AgentOutcome, cancel_guard: DropGuard) -> AgentOutcome {
     if let AgentOutcome::Answer(answer) = &mut outcome
         && let AgentAnswer::Stream(events) = &mut **answer

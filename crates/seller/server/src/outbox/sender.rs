@@ -200,7 +200,7 @@ impl HttpSender {
         let response = request.send().await.map_err(|error| failed(why(&error)))?;
         let status = response.status();
         let retry_after = retry_after(&response);
-        let signature_rejected = doubts_signature(response.headers());
+        let signature_rejected = rejects_signature(response.headers());
         let said = tokio::time::timeout(DRAIN, drain(response)).await.unwrap_or_default();
         match status {
             status if status.is_success() => Ok(ReceiverReply { status: status.as_u16(), said }),
@@ -262,7 +262,7 @@ fn headers(notification: &Notification) -> Option<HeaderMap> {
 
 /// Returns true when a receiver rejects a webhook's signature (AdCP 3.1, "Retry semantics for
 /// verification failures").
-fn doubts_signature(headers: &HeaderMap) -> bool {
+fn rejects_signature(headers: &HeaderMap) -> bool {
     let challenges =
         headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
     challenges.map(str::trim_start).any(|challenge| {
@@ -289,7 +289,7 @@ async fn drain(mut response: Response) -> Vec<u8> {
     read
 }
 
-/// Returns the reason of a failed request.
+/// Returns the reason why a request got no answer.
 fn why(error: &reqwest::Error) -> FailureReason {
     // The guard's error is a source of the client's error.
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);

@@ -76,7 +76,7 @@ pub(super) fn restrict_schema(connection: &Connection) -> Result<(), InternalErr
     set().map(drop).map_err(InternalError::on(WHAT))
 }
 
-/// Reads the schema of a database, without the tables of SQLite.
+/// Reads the schema of a database, without the tables and indexes that SQLite creates itself.
 fn read(connection: &Connection) -> Result<Schema, rusqlite::Error> {
     // An index without a statement is one that SQLite creates for a key.
     let sql = "SELECT type, name, tbl_name, coalesce(sql, '') AS statement FROM sqlite_master

@@ -40,7 +40,8 @@ pub(crate) fn prepare(session: &PgSession, schema: Schema) -> Result<(), Interna
     outcome
 }
 
-/// Applies the migrations that the database lacks.
+/// Applies the migrations that the database lacks. With [`Schema::Keep`] only an empty database gets them, and an
+/// older one is an error.
 fn migrate(session: &PgSession, schema: Schema) -> Result<(), InternalError> {
     const WHAT: &str = "opening the database";
     session.lock("the schema of tradepost")?;

@@ -320,7 +320,8 @@ impl StoreTransaction<'_> {
         })
     }
 
-    /// Returns the state and revision of a dealer, or the conflict when it is absent or has another revision.
+    /// Returns the state and revision of a dealer, or the conflict when it is absent, was removed, or has another revision
+    /// than `expected`.
     fn require_dealer(
         &self,
         dealer_id: &str,

@@ -29,7 +29,7 @@ mod work;
 /// Maximum number of other leads of a person that are listed.
 const MAX_RELATED_LEADS: u32 = 50;
 
-/// Columns of an appointment; a prefix tells appointments of one row apart.
+/// Columns of an appointment. A row may have two, told apart by the prefixes [`CURRENT`] and [`SENT`].
 const APPOINTMENT: [&str; 8] = [
     "appointment_id",
     "kind",

@@ -251,7 +251,7 @@ impl StoreTransaction<'_> {
         Ok(batch)
     }
 
-    /// Encrypts a batch of consent evidence with the current key.
+    /// Encrypts a batch of consent evidence with the current key, and hashes the networks in it.
     fn seal_evidence(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let cipher = self.0.cipher();
         let key = cipher.key();
@@ -388,7 +388,7 @@ impl StoreTransaction<'_> {
         Ok(batch)
     }
 
-    /// Encrypts a batch of stored replies with the current key.
+    /// Encrypts a batch of stored replies with the current key, and hashes their scopes and keys where they are in clear.
     fn seal_replies(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let cipher = self.0.cipher();
         let now = cipher.key();

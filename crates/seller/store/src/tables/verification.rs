@@ -146,7 +146,7 @@ impl Database {
         Ok(leads.into_iter().collect())
     }
 
-    /// Returns all notes in the order of their leads, decrypted where the key is known.
+    /// Returns all notes in the order of their leads, decrypted; those that cannot be decrypted are marked.
     fn stored_notes(&self) -> Result<Vec<StoredNote>, InternalError> {
         self.0.all(
             NOTES,
@@ -330,7 +330,7 @@ impl Database {
         }
     }
 
-    /// Decrypts the evidence of every consent and counts what cannot be read.
+    /// Decrypts all encrypted consent evidence and counts the records that cannot be read.
     fn open_evidence(&self, check: &mut SealedCheck) -> Result<(), InternalError> {
         let mut after = 0_i64;
         loop {
@@ -367,7 +367,7 @@ impl Database {
         }
     }
 
-    /// Decrypts every stored reply and counts those that cannot be read.
+    /// Decrypts every encrypted reply and counts those that cannot be read.
     fn open_replies(&self, check: &mut SealedCheck) -> Result<(), InternalError> {
         let mut after = [String::new(), String::new(), String::new()];
         loop {

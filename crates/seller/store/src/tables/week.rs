@@ -91,7 +91,7 @@ impl Database {
             empty_searches: self.empty_searches_of_week(&week)?,
             ..WeekFigures::default()
         };
-        for on in self.received_leads(&week)? {
+        for on in self.unheld_leads(&week)? {
             add(&mut figures.unheld, &on);
         }
         for KindNumber { kind, on } in self.appointment_events(&week)? {
@@ -156,7 +156,7 @@ impl Database {
     }
 
     /// Returns the numbers of leads that are not held back.
-    fn received_leads(&self, week: &WeekValues<'_>) -> Result<Vec<DayNumber>, InternalError> {
+    fn unheld_leads(&self, week: &WeekValues<'_>) -> Result<Vec<DayNumber>, InternalError> {
         let sql = format!(
             "SELECT {} AS day, count(*) AS number FROM leads l
              WHERE l.dealer_id = $1 AND {} AND l.state <> 'held' GROUP BY 1",

@@ -22,7 +22,7 @@ pub(super) enum ProductDetail {
 }
 
 /// Members of a listing that lists show as metadata.
-const SUMMARY_MEMBERS: [&str; 12] = [
+const BRIEF_MEMBERS: [&str; 12] = [
     "year",
     "make",
     "model",
@@ -143,7 +143,7 @@ fn availability(status: Option<&str>) -> Availability {
 
 fn metadata(listing: &Value, detail: ProductDetail) -> Map {
     let is_shown = |name: &str| match detail {
-        ProductDetail::Brief => SUMMARY_MEMBERS.contains(&name),
+        ProductDetail::Brief => BRIEF_MEMBERS.contains(&name),
         ProductDetail::Full => !MAPPED_MEMBERS.contains(&name),
     };
     let members = listing.as_object().into_iter().flatten();

@@ -24,7 +24,7 @@ const PAGE_SIZE: u32 = 50;
 
 /// Waiting times from which a lead is marked as urgent and as late: dealers who answer within minutes
 /// sell more.
-const DUE_SOON: SignedDuration = SignedDuration::from_mins(15);
+const URGENT_AFTER: SignedDuration = SignedDuration::from_mins(15);
 const LATE: SignedDuration = SignedDuration::from_hours(1);
 
 #[derive(Debug, Template)]
@@ -337,7 +337,7 @@ fn lead_item(lead: &LeadRecord, kind: InboxItemKind, detail: String, now: Timest
     let waits = now.duration_since(lead.received_at);
     let urgency = match kind {
         InboxItemKind::Lead if waits >= LATE => "late",
-        InboxItemKind::Lead if waits >= DUE_SOON => "soon",
+        InboxItemKind::Lead if waits >= URGENT_AFTER => "soon",
         InboxItemKind::Lead
         | InboxItemKind::Held
         | InboxItemKind::Failed

@@ -4,7 +4,7 @@
 use expect_test::{Expect, expect};
 use tradepost_document::json::{Value, json};
 
-use crate::support::publisher::{Binding, ErrorCase, start_with};
+use crate::support::publisher::{Binding, RequestCase, start_with};
 
 mod accounts;
 mod behind;
@@ -17,12 +17,12 @@ mod scopes;
 mod shop;
 
 #[track_caller]
-fn check(case: &ErrorCase, tool: &str, arguments: Value, code: &str, expected: Expect) {
+fn check(case: &RequestCase, tool: &str, arguments: Value, code: &str, expected: Expect) {
     case.check(tool, &arguments, code, &expected);
 }
 
-fn usual() -> ErrorCase {
-    ErrorCase::default()
+fn usual() -> RequestCase {
+    RequestCase::default()
 }
 
 #[test]

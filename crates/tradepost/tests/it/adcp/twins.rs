@@ -47,7 +47,7 @@ fn like(id: &str) -> String {
     format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
 }
 
-/// A request with everything put in.
+/// A request with identifiers in place of the placeholders.
 fn filled(value: &Value, words: &IdByPlaceholder) -> Value {
     match value {
         Value::String(text) if text == "$KEY" => json!(uuid::Uuid::new_v4().to_string()),

@@ -21,7 +21,7 @@ fn state(server: &ConformanceServer, id: &Value) -> String {
     server.get(id)["status"]["state"].as_str().unwrap().to_owned()
 }
 
-/// Waits for news that `wanted` knows.
+/// Waits for a notice for which `wanted` returns true.
 fn wait_for_notice(
     inbox: &std::sync::mpsc::Receiver<ChangeNotice>,
     wanted: impl Fn(&ChangeNotice) -> bool,

@@ -249,12 +249,12 @@ fn w_1_our_publishers_signed_webhooks_arrive_once_despite_kills() {
     seller.kill();
     let mut receiving = Receiving::start(folder, address, &arguments);
     seller.serve();
-    let message = [receiving.next_but(&first), receiving.next_but(&first)];
-    let mut message = message.map(|delivery| delivery["task_id"].clone());
-    message.sort_by_key(ToString::to_string);
+    let messages = [receiving.next_but(&first), receiving.next_but(&first)];
+    let mut task_ids = messages.map(|message| message["task_id"].clone());
+    task_ids.sort_by_key(ToString::to_string);
     let mut bought = [json!(second), json!(third)];
     bought.sort_by_key(ToString::to_string);
-    assert_eq!(message, bought);
+    assert_eq!(task_ids, bought);
     let listed = receive(folder, &["list"]);
     let listed = listed["deliveries"].as_array().unwrap();
     assert_eq!(listed.len(), 3, "{listed:?}");

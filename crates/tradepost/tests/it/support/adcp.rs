@@ -23,7 +23,7 @@ pub struct Seller {
     calls: Arc<Mutex<Vec<String>>>,
 }
 
-/// Form of the seller's answers.
+/// Behaviour of the seller when it is called.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SellerBehavior {
     /// As a stream of events.

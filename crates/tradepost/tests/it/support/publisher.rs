@@ -370,21 +370,21 @@ pub struct Hold {
     pub release: Mutex<Sender<()>>,
 }
 
-/// Request with its preceding steps and its publisher. Each binding gets its own server, because
+/// Caller, configuration and preceding steps of a request. Each binding gets its own server, because
 /// requests change the store.
-pub struct ErrorCase {
+pub struct RequestCase {
     who: &'static str,
     change: Box<dyn Fn(&mut Config)>,
     before: Vec<Step>,
 }
 
-impl Default for ErrorCase {
+impl Default for RequestCase {
     fn default() -> Self {
         Self { who: "acme", change: Box::new(|_| {}), before: Vec::new() }
     }
 }
 
-impl ErrorCase {
+impl RequestCase {
     /// Who asks; `acme` when it is not said.
     pub fn by(self, who: &'static str) -> Self {
         Self { who, ..self }

@@ -1,4 +1,4 @@
-//! The published schemas of AdCP, compiled to validators.
+//! The published schemas of AdCP, and the validators that are compiled from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;

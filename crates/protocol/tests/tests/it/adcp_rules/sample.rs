@@ -33,7 +33,7 @@ impl Random {
     }
 }
 
-/// Returns up to `count` valid requests, made at random.
+/// Returns the valid published examples, and random valid requests until there are `count`, if enough are found.
 pub(super) fn valid(
     schemas: &PublishedSchemas,
     name: &str,
@@ -83,7 +83,7 @@ fn remove(document: &mut Value, place: &str) {
     }
 }
 
-/// Makes a request by a schema that contains its definitions.
+/// Makes a random request by a schema that contains its definitions; it need not be valid.
 pub(super) fn of_rules(schema: &Value, random: &mut Random) -> Value {
     let richness = random.below(4);
     Sampler { schemas: None, richness }.value(schema, schema, 0, random)
@@ -92,7 +92,7 @@ pub(super) fn of_rules(schema: &Value, random: &mut Random) -> Value {
 struct Sampler<'s> {
     /// Schemas that have the other documents; `None` when one schema contains all.
     schemas: Option<&'s PublishedSchemas>,
-    /// Number of optional members that are added, from 0 for none to 4 for most.
+    /// Share of the optional members that are added, in fifths at the root and less below it.
     richness: usize,
 }
 

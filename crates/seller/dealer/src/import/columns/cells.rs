@@ -180,7 +180,8 @@ impl RowCells {
         is_empty
     }
 
-    /// Adds a text to the cell of a column. A placeholder for a missing value adds nothing.
+    /// Adds a text to the cell of a column. Placeholders for a missing value are ignored. A cell for one value keeps its
+    /// first text.
     fn put(&mut self, column: CellMeaning, text: &str) {
         if is_placeholder(text) {
             return;

@@ -31,7 +31,7 @@ fn rejected(field: &str, message: &str, accepted: Value) -> AdcpError {
     at(AdcpCode::TermsRejected, field, message).with("accepted", accepted)
 }
 
-/// Returns the measurement terms that the product does not accept.
+/// Returns the problems of measurement terms that the product does not accept.
 fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     let mut reject = |field: &str, message: &str, accepted: Value| {

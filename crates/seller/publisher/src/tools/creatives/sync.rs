@@ -107,7 +107,7 @@ pub(in crate::tools) fn perform(
         library,
         items: Vec::new(),
     };
-    sync.collect_items(form)?;
+    sync.plan_actions(form)?;
     // Assigned last, because an assignment may name a creative of this request.
     let unassigned = sync.assign(form);
     let strict = form.validation_mode != Some(ValidationMode::Lenient);
@@ -122,8 +122,8 @@ pub(in crate::tools) fn perform(
     }
     // Built before the changes from the same items, so that a dry run returns what a sync would.
     let body = sync.body(form.dry_run);
-    let is_dry_run = form.dry_run || strict && failed;
-    if !is_dry_run {
+    let changes_nothing = form.dry_run || strict && failed;
+    if !changes_nothing {
         sync.apply()?;
     }
     Ok(ToolReply::completed("each creative has its own result", body))
@@ -134,8 +134,9 @@ impl Sync<'_> {
         self.work.call.now
     }
 
-    /// Plans an action for each creative of the request, and for those that it leaves out where it says so.
-    fn collect_items(&mut self, form: &SyncCreatives) -> Result<(), InternalError> {
+    /// Plans an action for each creative of the request that `creative_ids` permits. With `delete_missing`, also for
+    /// those of the library that the request does not have.
+    fn plan_actions(&mut self, form: &SyncCreatives) -> Result<(), InternalError> {
         let mut seen = BTreeSet::new();
         for (index, given) in form.creatives.iter().enumerate() {
             let id = &given.creative_id;
@@ -332,7 +333,7 @@ impl Sync<'_> {
         errors
     }
 
-    /// Assigns a creative to a package, or returns the reasons why it cannot be.
+    /// Assigns a creative to a package, or returns the reasons why it cannot be assigned.
     fn assign_one(
         &mut self,
         index: usize,
@@ -443,7 +444,7 @@ impl Sync<'_> {
         })
     }
 
-    /// Stores the planned changes.
+    /// Stores the planned changes and the media buys that they touch, and tells the staff about creatives to be reviewed.
     fn apply(mut self) -> Result<(), InternalError> {
         let tx = self.work.tx;
         let now = self.now();

@@ -87,7 +87,7 @@ impl<'a> PlanHistory<'a> {
         Ok(Self { plan, checks, outcomes, committed })
     }
 
-    /// Returns the plan with its budget, its governed actions and a summary.
+    /// Returns the plan with its budget, its governed actions, a summary and, with `entries`, the entries.
     fn show(&self, entries: bool, several: bool) -> Result<Value, InternalError> {
         let total =
             read(self.plan)?.budget.and_then(|budget| budget.total).unwrap_or(MoneyAmount::ZERO);

@@ -163,7 +163,7 @@ impl DecisionDraft<'_> {
         Some(limits.into_iter().flatten().fold(total, Ord::min))
     }
 
-    /// Adds findings for times outside the plan's flight.
+    /// Adds findings for a start before the plan's flight, and for an end after it.
     fn time(&mut self) {
         let flight = self.plan.flight.as_ref();
         let first = flight.and_then(|flight| flight.start);
@@ -184,7 +184,7 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// Adds findings for countries that the plan does not allow.
+    /// Adds a finding if countries are reached that the plan does not allow.
     fn places(&mut self) {
         let Some(allowed) = &self.plan.countries else {
             return;

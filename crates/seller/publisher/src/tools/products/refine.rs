@@ -276,7 +276,7 @@ fn finalize(
     Ok(refined)
 }
 
-/// Returns the reasons why proposals cannot be committed together.
+/// Returns the reasons why proposals cannot be committed, each alone or all together.
 fn finalize_problems(
     work: &ToolContext<'_>,
     offer: &Offer<'_>,

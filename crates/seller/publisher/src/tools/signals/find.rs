@@ -145,7 +145,7 @@ fn is_named(signal: &Signal, reference: &SignalId, agent: &str) -> bool {
         && trimmed(address) == trimmed(agent)
 }
 
-/// Returns true when a signal satisfies the filters of a request.
+/// Returns true when a signal fits the countries, the destinations and the filters of a request.
 fn fits(work: &ToolContext<'_>, signal: &Signal, form: &GetSignals) -> bool {
     let published = &signal.published;
     let filters = form.filters.as_ref();

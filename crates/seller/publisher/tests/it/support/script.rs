@@ -11,7 +11,7 @@ use super::{Harness, profile};
 
 /// A publisher in its harness, and the transcript so far.
 pub(crate) struct Script {
-    /// It.
+    /// Harness with the publisher.
     pub(crate) harness: Harness,
     transcript: String,
     keys: u32,

@@ -87,7 +87,8 @@ impl TokenIntrospection {
         Self { audience: Some(audience.to_owned()), ..self }
     }
 
-    /// Asks the authorization server about a token (RFC 7662).
+    /// Returns the principal of a token that the authorization server calls active (RFC 7662), unless it has expired or is
+    /// for another audience.
     async fn judge(&self, token: &str, now: Timestamp) -> Result<Principal, AuthRefusal> {
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("token", token)

@@ -61,7 +61,7 @@ impl Fetch for IssuerClient {
     }
 }
 
-/// Sends a request and returns the body of a successful answer.
+/// Sends a request and returns the body of a successful answer of at most [`MAX_ANSWER_BYTES`].
 async fn body(request: RequestBuilder) -> Result<Vec<u8>, String> {
     // Without its address, which is for the configuration and not for the log.
     let describe = |error: reqwest::Error| error.without_url().to_string();

@@ -178,11 +178,11 @@ impl RequestCounts {
             since,
             idle_since_micros: 0.into(),
         };
-        requests.mark_idle();
+        requests.record_idle_time();
         requests
     }
 
-    fn mark_idle(&self) {
+    fn record_idle_time(&self) {
         let micros = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.idle_since_micros.store(micros, Ordering::Relaxed);
     }
@@ -241,7 +241,7 @@ impl RequestProgress {
     /// Records a stalled body. Does nothing for a request that has ended.
     pub(super) fn stall(&self) {
         if self.change(WORKING, STALLED) {
-            self.requests.mark_idle();
+            self.requests.record_idle_time();
             self.requests.stalled.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -270,7 +270,7 @@ impl Drop for RequestInProgress {
         let requests = &self.0.requests;
         // The time is set before the count, because otherwise the connection would seem idle since
         // an earlier request.
-        requests.mark_idle();
+        requests.record_idle_time();
         if self.0.stage.swap(ENDED, Ordering::Relaxed) == STALLED {
             requests.stalled.fetch_sub(1, Ordering::Relaxed);
         }

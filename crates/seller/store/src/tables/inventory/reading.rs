@@ -96,7 +96,7 @@ impl Database {
         Ok(Dictionary::of_samples(offered, samples.iter()))
     }
 
-    /// Returns the listings and tombstones of a dealer as they are at one moment.
+    /// Returns a dealer's listings on offer and the tombstones since `oldest`, as they are at one moment.
     pub(crate) fn inventory(
         &self,
         dealer_id: &str,

@@ -102,7 +102,7 @@ impl SearchableLead {
         word.len() >= SHORTEST_ID_PART && self.id.contains(word)
     }
 
-    /// Adds the texts and numbers of a JSON value, and the digits of its telephone numbers.
+    /// Adds the texts and numbers of a JSON value, except in [`NOT_SEARCHED`], and the digits of its telephone numbers.
     fn add_members(&mut self, value: &Value) {
         match value {
             Value::Null | Value::Bool(_) => {}

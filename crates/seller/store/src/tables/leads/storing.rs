@@ -385,7 +385,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Writes a new lead with its person and owner.
+    /// Writes a new lead, finds its person by the contacts, and assigns the owner whose turn it is.
     fn put_lead(&self, taken: &NewLead<'_>, submission: i64) -> Result<(), InternalError> {
         let lead = taken.lead;
         let known = &taken.known;

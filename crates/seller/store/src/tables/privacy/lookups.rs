@@ -28,7 +28,7 @@ impl StoreTransaction<'_> {
         Ok(Batch::whole(&rows))
     }
 
-    /// Replaces a batch of lead matches in clear by their hashes.
+    /// Replaces the proofs, contacts and subjects of a batch of lead matches in clear by their hashes.
     pub(super) fn blind_matches(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("lead_matches", "proof", "contact", "subject", limit)?;
         for [dealer, proof, contact, subject] in &rows {
@@ -60,7 +60,7 @@ impl StoreTransaction<'_> {
         Ok(Batch::whole(&rows))
     }
 
-    /// Replaces a batch of tallies in clear by their hashes.
+    /// Replaces the subjects of a batch of tallies in clear by their hashes.
     pub(super) fn blind_tallies(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("lead_tallies", "subject", "''", "''", limit)?;
         for [dealer, subject, ..] in &rows {

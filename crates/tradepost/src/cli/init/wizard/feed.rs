@@ -21,7 +21,7 @@ use crate::cli::output::table::TableWidth;
 use crate::config::feeds::{FeedConfig, From, MappingSource};
 use crate::feeds::pull::{self, PullAnswer};
 
-/// Number of skipped rows that are shown.
+/// Maximum number of skipped rows that are shown.
 const MAX_SHOWN: usize = 5;
 
 /// Asks for a feed until one is read as wanted, or left out.

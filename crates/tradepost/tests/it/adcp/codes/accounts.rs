@@ -5,7 +5,7 @@ use tradepost_document::json::{Value, json};
 
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::{check, usual};
-use crate::support::publisher::ErrorCase;
+use crate::support::publisher::RequestCase;
 
 fn opening(billing: &str) -> Value {
     json!({"idempotency_key": KEYS[0], "accounts": [
@@ -13,7 +13,7 @@ fn opening(billing: &str) -> Value {
 }
 
 /// A buyer whose account has come to stand like this.
-fn forced(status: &str) -> ErrorCase {
+fn forced(status: &str) -> RequestCase {
     let forced = json!({"scenario": "force_account_status", "account": ACCOUNT(),
         "params": {"account_id": "$2/accounts/0/account_id", "status": status}});
     let row = json!({"brand": {"domain": "test.example"}, "operator": "test.example",
@@ -265,7 +265,7 @@ fn brand_account(key: &str, brand_id: Option<&str>) -> Value {
 }
 
 /// A publisher that knows that several brands live there.
-fn multi_brand_publisher() -> ErrorCase {
+fn multi_brand_publisher() -> RequestCase {
     usual().at(|config| {
         config.publishers[0].profile.onboarding.houses = ["spark.example".to_owned()].into();
     })

@@ -15,7 +15,7 @@ use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::{check, usual};
 use crate::support::at;
 use crate::support::proxy::Passing;
-use crate::support::publisher::{ErrorCase, Hold};
+use crate::support::publisher::{Hold, RequestCase};
 use crate::support::{NOW, with};
 
 /// A server on a loopback address that answers like this; the request's body is given, and how many
@@ -82,7 +82,7 @@ fn refusal(code: &str) -> Value {
 
 /// A publisher at which the account of `acme` has this governance agent. Over the wire only agents
 /// with TLS can be named, so that its operator has named this one.
-fn governed(url: String) -> ErrorCase {
+fn governed(url: String) -> RequestCase {
     let row = json!({"brand": {"domain": "test.example"}, "operator": "test.example",
         "billing": "operator", "sandbox": true});
     let opened = json!({"idempotency_key": KEYS[1], "accounts": [row]});
@@ -301,7 +301,7 @@ fn idempotency_in_flight_while_the_governance_agent_is_deciding() {
 }
 
 /// A publisher with this ad server.
-fn behind(url: String) -> ErrorCase {
+fn behind(url: String) -> RequestCase {
     sold().at(move |config| {
         config.publishers[0].upstream = Some(tradepost::config::UpstreamConfig {
             url: url.clone(),

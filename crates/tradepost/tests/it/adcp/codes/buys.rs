@@ -4,7 +4,7 @@ use expect_test::expect;
 use tradepost_document::json::{Value, json};
 
 use super::{check, usual};
-use crate::support::publisher::ErrorCase;
+use crate::support::publisher::RequestCase;
 use crate::support::with;
 
 /// Idempotency keys.
@@ -26,7 +26,7 @@ pub fn ACCOUNT() -> Value {
 }
 
 /// A publisher that sells one product.
-pub fn sold() -> ErrorCase {
+pub fn sold() -> RequestCase {
     let seed = |scenario: &str, params: Value| json!({"scenario": scenario, "params": params, "account": ACCOUNT()});
     let product = json!({"product_id": "prod_test", "fixture": {
         "delivery_type": "non_guaranteed", "channels": ["display"],
@@ -52,7 +52,7 @@ pub fn order(changes: &[(&str, Value)]) -> Value {
 }
 
 /// The same publisher, when `acme` has bought.
-pub fn buy() -> ErrorCase {
+pub fn buy() -> RequestCase {
     sold().after("acme", "create_media_buy", order(&[]))
 }
 

@@ -8,7 +8,7 @@ use tradepost_publisher::creative::policy::Provenance;
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::check;
 use super::shop::shop;
-use crate::support::publisher::ErrorCase;
+use crate::support::publisher::RequestCase;
 use crate::support::with;
 
 fn banner(members: &[(&str, Value)]) -> Value {
@@ -22,7 +22,7 @@ fn banner(members: &[(&str, Value)]) -> Value {
 }
 
 #[track_caller]
-fn sent(case: &ErrorCase, members: &[(&str, Value)], code: &str, expected: Expect) {
+fn sent(case: &RequestCase, members: &[(&str, Value)], code: &str, expected: Expect) {
     let sync = json!({"account": ACCOUNT(), "idempotency_key": KEYS[0], "validation_mode": "lenient",
         "creatives": [banner(members)]});
     check(case, "sync_creatives", sync, code, expected);
@@ -170,7 +170,7 @@ fn creative_value_not_allowed() {
 }
 
 /// A publisher that demands to know how creatives are made.
-fn requiring_provenance() -> ErrorCase {
+fn requiring_provenance() -> RequestCase {
     shop().at(|config| {
         let mut catalogue = super::shop::catalogue();
         catalogue.creatives.provenance = Provenance {

@@ -6,10 +6,10 @@ use tradepost_document::json::{Value, json};
 use super::buys::{ACCOUNT, KEYS};
 use super::check;
 use super::shop::shop;
-use crate::support::publisher::ErrorCase;
+use crate::support::publisher::RequestCase;
 
 /// A publisher that has been asked for proposals.
-fn proposed() -> ErrorCase {
+fn proposed() -> RequestCase {
     let brief =
         "Premium video and display across outdoor lifestyle and sports. Q2 flight, $50K budget.";
     let asked = json!({"buying_mode": "brief", "brief": brief, "account": ACCOUNT()});

@@ -12,7 +12,7 @@ use tradepost_publisher::store::Query;
 use super::buys::{ACCOUNT, KEYS, buy, order};
 use super::check;
 use super::usual;
-use crate::support::publisher::{Binding, ErrorCase, start_with};
+use crate::support::publisher::{Binding, RequestCase, start_with};
 use crate::support::{NOW, at};
 
 /// The names of things.
@@ -21,7 +21,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 /// At a publisher that has onboarded `acme` with this scope.
-fn at_scope(scope: AccountRights, case: ErrorCase) -> ErrorCase {
+fn at_scope(scope: AccountRights, case: RequestCase) -> RequestCase {
     case.at(move |config| {
         let agents = &mut config.publishers[0].profile.agents;
         let scope = Some(scope.clone());
@@ -29,7 +29,7 @@ fn at_scope(scope: AccountRights, case: ErrorCase) -> ErrorCase {
     })
 }
 
-fn scoped(scope: AccountRights) -> ErrorCase {
+fn scoped(scope: AccountRights) -> RequestCase {
     at_scope(scope, usual())
 }
 

@@ -8,7 +8,7 @@ use tradepost_publisher::catalogue::{Catalogue, Product, ProductTerms};
 
 use super::buys::{ACCOUNT, KEYS};
 use super::{check, usual};
-use crate::support::publisher::ErrorCase;
+use crate::support::publisher::RequestCase;
 use crate::support::with;
 
 /// A product, with what only the publisher knows of it.
@@ -53,7 +53,7 @@ pub fn catalogue() -> Catalogue {
 }
 
 /// A publisher that sells it.
-pub fn shop() -> ErrorCase {
+pub fn shop() -> RequestCase {
     usual().at(|config| config.publishers[0].profile.catalogue = catalogue())
 }
 
@@ -249,7 +249,7 @@ fn audience_too_small() {
 }
 
 /// A buy of a product, as the first thing that was done.
-fn bought(product: &str) -> ErrorCase {
+fn bought(product: &str) -> RequestCase {
     shop().after("acme", "create_media_buy", order(product, &[]))
 }
 
@@ -373,7 +373,7 @@ fn unsupported_granularity() {
 }
 
 /// A publisher at which an account for tests has a limit, and whose product is a plain one.
-fn funded(limit: u32, committed: u32) -> (ErrorCase, Value) {
+fn funded(limit: u32, committed: u32) -> (RequestCase, Value) {
     let funds = json!({"limit": limit, "committed": committed, "currency": "USD"});
     let seed = json!({"scenario": "seed_account", "account": ACCOUNT(), "params": {"account_id": "acc_test",
         "fixture": {"funds": funds, "brand": {"domain": "funds.example"}, "operator": "funds.example"}}});

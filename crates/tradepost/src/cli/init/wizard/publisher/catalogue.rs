@@ -13,7 +13,7 @@ use crate::cli::publisher::catalogue::{CATALOGUE, checked, explain, table_file};
 use crate::product_table::merge::{Unnamed, merge};
 use crate::product_table::{self, ProductField, ProductTable, TableProblem, TableSettings};
 
-/// Number of problems that are shown at once.
+/// Maximum number of problems that are shown at once.
 const MAX_SHOWN: usize = 20;
 
 /// Question about a member of the first product.
