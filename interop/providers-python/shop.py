@@ -37,67 +37,60 @@ TOOLS = {
 SEARCH = {'filters': {'make': ['Honda']}, 'sort': {'field': 'price', 'order': 'asc'}, 'pagination': {'limit': 2}}
 
 
-class OpenAi:
-    """`openai-agents`: a whole run of an agent, whose model is a script."""
+class Library:
+    """A library with its connection to a server of MCP."""
 
-    def __init__(self, url):
-        self.server = MCPServerStreamableHttp(params={'url': url})
+    def __init__(self, connection):
+        self.connection = connection
 
     async def __aenter__(self):
-        await self.server.__aenter__()
+        await self.connection.__aenter__()
         return self
 
     async def __aexit__(self, *ended):
-        await self.server.__aexit__(*ended)
+        await self.connection.__aexit__(*ended)
+
+
+class OpenAi(Library):
+    """`openai-agents`: a whole run of an agent, whose model is a script."""
+
+    def __init__(self, url):
+        super().__init__(MCPServerStreamableHttp(params={'url': url}))
 
     async def names(self):
-        return {tool.name for tool in await self.server.list_tools()}
+        return {tool.name for tool in await self.connection.list_tools()}
 
     async def call(self, name, arguments):
         model = ScriptedModel([[function_call(name, json.dumps(arguments), call_id='1')], [assistant_message('done')]])
-        agent = Agent(name='shopper', model=model, mcp_servers=[self.server])
+        agent = Agent(name='shopper', model=model, mcp_servers=[self.connection])
         await Runner.run(agent, 'Shop.', run_config=RunConfig(tracing_disabled=True))
         shown = [item for item in model.last_call.input if item.get('type') == 'function_call_output']
         return text_of(shown[-1]['output'])
 
 
-class Anthropic:
+class Anthropic(Library):
     """`anthropic`: its tools as `tool_runner` calls them."""
 
     def __init__(self, url):
-        self.client = Client(url)
-
-    async def __aenter__(self):
-        await self.client.__aenter__()
-        return self
-
-    async def __aexit__(self, *ended):
-        await self.client.__aexit__(*ended)
+        super().__init__(Client(url))
 
     async def names(self):
-        listed = (await self.client.list_tools()).tools
-        self.tools = {tool.name: async_mcp_tool(tool, self.client) for tool in listed}
+        listed = (await self.connection.list_tools()).tools
+        self.tools = {tool.name: async_mcp_tool(tool, self.connection) for tool in listed}
         return set(self.tools)
 
     async def call(self, name, arguments):
         return text_of(await self.tools[name].call(arguments))
 
 
-class Google:
+class Google(Library):
     """`google-genai`: function calls as its automatic function calling performs them."""
 
     def __init__(self, url):
-        self.client = Client(url)
-
-    async def __aenter__(self):
-        await self.client.__aenter__()
-        return self
-
-    async def __aexit__(self, *ended):
-        await self.client.__aexit__(*ended)
+        super().__init__(Client(url))
 
     async def names(self):
-        self.adapter = McpToGenAiToolAdapter(self.client, await self.client.list_tools())
+        self.adapter = McpToGenAiToolAdapter(self.connection, await self.connection.list_tools())
         return {declared.name for tool in self.adapter.tools for declared in tool.function_declarations}
 
     async def call(self, name, arguments):
@@ -124,7 +117,7 @@ def mails(folder):
         message = email.message_from_bytes(file.read_bytes())
         for part in message.walk():
             text = (part.get_payload(decode=True) or b'').decode('utf-8', 'replace')
-            if '<adf>' in text:
+            if '</adf>' in text:
                 document = ElementTree.fromstring(text[text.index('<adf>'):text.index('</adf>') + len('</adf>')])
                 found.setdefault(document.findtext('.//customer/contact/email'), []).append(document)
     return found

@@ -23,7 +23,6 @@ const state = {
   input: {},
   page: null,
   picked: [],
-  message: "",
   // The lead that was written last and not sent, with the vehicle that it is about.
   draft: null,
 };
