@@ -216,10 +216,10 @@ impl Feeds {
     /// Checks the feeds until `stop` resolves.
     pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop);
-        let mut looks = 0;
+        let mut checks = 0_u32;
         loop {
-            let seldom = looks % CHECKS_PER_SLOW_CHECK == 0;
-            looks = looks.wrapping_add(1);
+            let seldom = checks.is_multiple_of(CHECKS_PER_SLOW_CHECK);
+            checks = checks.wrapping_add(1);
             for (dealer, sources) in self.by_dealer(seldom) {
                 let flag = self.flag(&dealer);
                 // The check before is still running: a large feed takes longer than the interval.

@@ -197,7 +197,7 @@ impl Wiring {
             deliveries.upgrade().iter().for_each(|deliveries| deliveries.wake());
             notices.iter().filter_map(Weak::upgrade).for_each(|notices| notices.wake());
         };
-        self.store.on_change(move |notice| match notice {
+        self.store.on_change(move |change| match change {
             ChangeNotice::Appended { .. } => {}
             ChangeNotice::Due => deliver(),
             ChangeNotice::Changed => changed.notify_one(),

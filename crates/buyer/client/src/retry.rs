@@ -268,7 +268,7 @@ impl<W: RetryClock> Recoverer<W> {
                 Ok(answer) => {
                     let key = key_of(sender);
                     let reread_authorization = scope_was_missing;
-                    doubt.resolve(key.as_deref());
+                    doubt.settle(key.as_deref());
                     return Ok(Recovered { answer, spent, reread_authorization, key, doubt });
                 }
                 Err(failure) => failure,
@@ -320,12 +320,12 @@ impl<W: RetryClock> Recoverer<W> {
             }
             key = next;
             // A request that was not sent, or went to an address without an agent, cannot have an effect twice.
-            let was_not_processed = matches!(failure, CallFailure::Unsent(_))
+            let never_arrived = matches!(failure, CallFailure::Unsent(_))
                 || matches!(
                     advice,
                     RecoveryAdvice::Retry(Retry { first: CredentialStep::ReadCard, .. })
                 );
-            let may_be_known = doubt.in_doubt() || !was_not_processed;
+            let may_be_known = doubt.in_doubt() || !never_arrived;
             if key == RequestKey::Same && attempt.effect == ResendEffect::Keyed && may_be_known {
                 let age = self.clock.now().saturating_sub(since);
                 match self.within(left(begun), sender.may_repeat(age)).await {

@@ -246,8 +246,8 @@ pub(super) async fn perform(run: &mut ProbeRun, step: &PlanStep) -> CheckVerdict
     }
     // Earlier exchanges belong to no check.
     run.take_recorded();
-    let verdict: CheckResult = (step.check.run)(run).await;
-    match verdict {
+    let result: CheckResult = (step.check.run)(run).await;
+    match result {
         Ok(verdict) | Err(verdict) => verdict,
     }
 }

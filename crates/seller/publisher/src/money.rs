@@ -18,10 +18,10 @@ pub use currency::CODES as CURRENCIES;
 const PLACES: u32 = 6;
 
 /// One, in millionths.
-const UNIT: i128 = 10_i128.pow(PLACES);
+const MILLION: i128 = 10_i128.pow(PLACES);
 
 /// Smallest number of millionths that is too large for an amount.
-const OVERFLOW: i128 = 10_i128.pow(30);
+const TOO_LARGE: i128 = 10_i128.pow(30);
 
 /// An amount of money in the unit of its currency, a count, or a share, exact to a millionth.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,30 +35,30 @@ impl MoneyAmount {
     pub const MILLIONTH: Self = Self(1);
 
     /// A hundredth: one cent.
-    pub const CENT: Self = Self(UNIT / 100);
+    pub const CENT: Self = Self(MILLION / 100);
 
     /// Creates an amount from a whole number.
     #[must_use]
     pub const fn whole(count: u32) -> Self {
-        Self(count as i128 * UNIT)
+        Self(count as i128 * MILLION)
     }
 
     /// Creates an amount from a count of units.
     #[must_use]
     pub const fn from_count(count: u64) -> Self {
-        Self(count as i128 * UNIT)
+        Self(count as i128 * MILLION)
     }
 
     /// Returns it as a count of units, without its fraction; zero below zero.
     #[must_use]
     pub fn to_count(self) -> u64 {
-        u64::try_from((self.0 / UNIT).max(0)).unwrap_or(u64::MAX)
+        u64::try_from((self.0 / MILLION).max(0)).unwrap_or(u64::MAX)
     }
 
     /// Rounds a number to a millionth; returns `None` from 10²⁴ on.
     #[must_use]
     pub fn from_number(number: &Number) -> Option<Self> {
-        number.scaled(PLACES).filter(|millionths| millionths.abs() < OVERFLOW).map(Self)
+        number.scaled(PLACES).filter(|millionths| millionths.abs() < TOO_LARGE).map(Self)
     }
 
     /// Returns the part of it that one amount is of another, in multiples of `grain`; a half is rounded away
@@ -95,13 +95,13 @@ impl MoneyAmount {
     /// Rounds it up to a whole number.
     #[must_use]
     pub fn ceil(self) -> Self {
-        Self((self.0.saturating_add(UNIT - 1)).div_euclid(UNIT) * UNIT)
+        Self((self.0.saturating_add(MILLION - 1)).div_euclid(MILLION) * MILLION)
     }
 
     /// Returns it as a count, rounded down; `None` when it is negative or too large for one.
     #[must_use]
     pub fn count(self) -> Option<u64> {
-        u64::try_from(self.0.div_euclid(UNIT)).ok()
+        u64::try_from(self.0.div_euclid(MILLION)).ok()
     }
 
     /// Returns the mean of amounts, each with its weight; `None` when the weights add up to nothing.
@@ -167,8 +167,8 @@ impl Sum for MoneyAmount {
 impl fmt::Display for MoneyAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
-        let ones = self.0.unsigned_abs() / UNIT as u128;
-        let rest = self.0.unsigned_abs() % UNIT as u128;
+        let ones = self.0.unsigned_abs() / MILLION as u128;
+        let rest = self.0.unsigned_abs() % MILLION as u128;
         if rest == 0 {
             return write!(f, "{sign}{ones}");
         }
@@ -199,9 +199,9 @@ impl Serialize for MoneyAmount {
 impl<'de> Deserialize<'de> for MoneyAmount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = Number::deserialize(deserializer)?;
-        let most = Self(OVERFLOW - 1);
-        let beyond = if number.text().starts_with('-') { -most } else { most };
-        Ok(Self::from_number(&number).unwrap_or(beyond))
+        let most = Self(TOO_LARGE - 1);
+        let limit = if number.text().starts_with('-') { -most } else { most };
+        Ok(Self::from_number(&number).unwrap_or(limit))
     }
 }
 

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notices_arrive_as_sent_and_unknown_ones_mean_anything() {
+    fn notices_arrive_as_sent_and_unknown_ones_are_read_as_any() {
         let appended =
             |ended| ChangeNotice::Appended { task_id: "a task".to_owned(), seq: 7, ended };
         for notice in [

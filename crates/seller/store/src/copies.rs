@@ -95,7 +95,7 @@ pub fn inspect(file: &Path) -> Result<Contents, InternalError> {
     let on = InternalError::on::<rusqlite::Error>;
     let connection = rusqlite::Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let connection = connection.map_err(on(WHAT))?;
-    schema::restrict_schema(&connection)?;
+    schema::distrust_schema(&connection)?;
     let schema = sqlite::schema::version(&connection)?;
     if schema == 0 {
         return Err(InternalError::new(WHAT, "it is no store of tradepost"));

@@ -37,8 +37,8 @@ pub(crate) struct PublisherAccess {
 
 impl PublisherAccess {
     pub(crate) fn new(readers: Readers, version_reader: Readers) -> Self {
-        let scheduler = || FairScheduler::with_share(PLACES, share());
-        Self { readers, version_reader, reads: scheduler(), writes: scheduler() }
+        let new_scheduler = || FairScheduler::with_share(PLACES, share());
+        Self { readers, version_reader, reads: new_scheduler(), writes: new_scheduler() }
     }
 }
 

@@ -327,12 +327,12 @@ fn check_file(file: &Path, context: &Context) -> Outcome {
             None => unread.push(format!("line {} is not an entry of an audit log", number + 1)),
         }
     }
-    let entry_faults = |RecordCheck { chain, faults, .. }: &RecordCheck| {
+    let chain_faults = |RecordCheck { chain, faults, .. }: &RecordCheck| {
         let what = "does not match, or one before it is missing";
         faults.iter().map(|seq| format!("{chain}: entry {seq} {what}")).collect::<Vec<_>>()
     };
     let faults: Vec<String> =
-        unread.into_iter().chain(checks.values().flat_map(entry_faults)).collect();
+        unread.into_iter().chain(checks.values().flat_map(chain_faults)).collect();
     let document = json!({
         "intact": faults.is_empty(),
         "records": checks.values().map(record).collect::<Vec<_>>(),

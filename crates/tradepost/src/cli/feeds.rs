@@ -35,7 +35,7 @@ use crate::feeds::{FeedSource, folder, pull, run};
 const MAX_RUNS: usize = 10;
 
 /// Maximum number of skipped rows that people are shown.
-const MAX_SHOWN: usize = 20;
+const MAX_SHOWN_SKIPS: usize = 20;
 
 /// Seed of generated inventories, which are the same everywhere.
 const SEED: u64 = 20_260_401;
@@ -256,7 +256,7 @@ fn described(run: &FeedRun) -> String {
     };
     let numbers = [listed(&report.rows), listed(&report.changes)];
     lines.extend(numbers.into_iter().filter(|line| !line.is_empty()));
-    for skip in report.skips.iter().take(MAX_SHOWN) {
+    for skip in report.skips.iter().take(MAX_SHOWN_SKIPS) {
         lines.push(format!("row {} skipped, {}: {}", skip.line, skip.reason, skip.message));
     }
     for warning in &report.warnings {

@@ -27,7 +27,7 @@ use crate::feeds::guard::reasons;
 use crate::feeds::run;
 
 /// Maximum number of skipped rows that people are shown; programs get all in the report.
-const MAX_SHOWN: usize = 20;
+const MAX_SHOWN_SKIPS: usize = 20;
 
 /// Arguments of `tradepost import`.
 #[derive(Debug, clap::Args)]
@@ -368,8 +368,8 @@ fn print(
     for change in changes {
         let report = &change.feed.report;
         output.line(tables(TableWidth::Terminal, change.replacement, report).join("\n\n"));
-        if report.skipped > MAX_SHOWN {
-            let more = report.skipped - MAX_SHOWN;
+        if report.skipped > MAX_SHOWN_SKIPS {
+            let more = report.skipped - MAX_SHOWN_SKIPS;
             output.talk(format!("{more} more skipped; --json lists them"));
         }
         if !report.ignored_columns.is_empty() {
@@ -452,7 +452,7 @@ fn tables(fit: TableWidth, replacement: Replacement, report: &FeedReport) -> Vec
             TableColumn::Text("skipped because"),
             TableColumn::Text("details"),
         ];
-        let skips = report.skips.iter().take(MAX_SHOWN);
+        let skips = report.skips.iter().take(MAX_SHOWN_SKIPS);
         let skips = skips
             .map(|skip| vec![skip.line.to_string(), skip.reason.to_string(), skip.message.clone()]);
         tables.push(rows(fit, &columns, &skips.collect::<Vec<_>>()));

@@ -237,11 +237,11 @@ fn revoke(id: &str, place: &StoreOptions, context: &Context, now: Timestamp) -> 
     let input = RevokeKey { id: id.to_owned() };
     let revoked = revoke_key(&admin(&store, &[]), &operator(context), input);
     let RevokedKey { key, is_changed } = revoked.map_err(|error| failure(error, refused))?;
-    let outcome = match is_changed {
+    let summary = match is_changed {
         true => format!("the key {} of {} is revoked", key.id, key.name),
         false => "the key was already revoked".to_owned(),
     };
-    context.output.note(&document(&key, None, now), outcome);
+    context.output.note(&document(&key, None, now), summary);
     Ok(())
 }
 

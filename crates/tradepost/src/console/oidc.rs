@@ -303,7 +303,7 @@ impl OidcProvider {
         if !self.end(begun) {
             return Err(RedeemFailure::NotOurs("it has ended before"));
         }
-        let claims = self.in_time(self.said(begun, code)).await?;
+        let claims = self.in_time(self.redeem_claims(begun, code)).await?;
         let nonce = claims.get("nonce").and_then(Value::as_str).unwrap_or_default();
         let is_same: bool = nonce.as_bytes().ct_eq(begun.nonce().as_bytes()).into();
         if !is_same {
@@ -313,7 +313,11 @@ impl OidcProvider {
     }
 
     /// Exchanges the code and returns the claims of its id token.
-    async fn said(&self, begun: &StartedSignIn, code: &str) -> Result<Value, RedeemFailure> {
+    async fn redeem_claims(
+        &self,
+        begun: &StartedSignIn,
+        code: &str,
+    ) -> Result<Value, RedeemFailure> {
         let found = self.found().await.map_err(RedeemFailure::ProviderAway)?;
         let token = self.exchange(&found, begun, code).await?;
         self.claims(&found, &token).await

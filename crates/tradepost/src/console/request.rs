@@ -41,7 +41,7 @@ pub struct ConsoleRequest {
     /// User agent, shortened.
     pub browser: String,
     /// True when the page checks for news automatically.
-    pub is_by_itself: bool,
+    pub is_automatic: bool,
     /// Entity tags of the copies that the client has, as sent.
     pub if_none_match: Option<String>,
     /// True when another site's page caused the request.
@@ -66,7 +66,7 @@ impl ConsoleRequest {
             content_type: text("content-type").unwrap_or_default().to_owned(),
             address: intake::address_of(trust_forwarded_for, headers, &parts.extensions),
             browser: browser.chars().filter(|c| !c.is_control()).take(MAX_USER_AGENT).collect(),
-            is_by_itself: headers.contains_key(AUTOMATIC_HEADER),
+            is_automatic: headers.contains_key(AUTOMATIC_HEADER),
             if_none_match: text("if-none-match").map(str::to_owned),
             // Browsers send this header since 2023; the proof and the cookie's SameSite protect without it.
             is_foreign: matches!(text("sec-fetch-site"), Some("cross-site" | "same-site")),

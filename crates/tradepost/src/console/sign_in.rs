@@ -172,7 +172,7 @@ impl Console {
             return Err(PageError::SignIn);
         };
         // An automatic refresh of a page does not count as activity.
-        if !asked.is_by_itself && now.duration_since(session.seen_at) >= LAST_USE_PRECISION {
+        if !asked.is_automatic && now.duration_since(session.seen_at) >= LAST_USE_PRECISION {
             let id = session.id.clone();
             self.store.write_blocking(move |tx| tx.touch_session(&id, now))?;
         }

@@ -7,7 +7,7 @@ use std::process::Command;
 use clap::Parser as _;
 use tradepost_store::Store;
 
-use crate::conformance::{Arguments, Kept, run};
+use crate::conformance::{Arguments, Stores, run};
 use crate::process::Process;
 use crate::support::client;
 
@@ -35,7 +35,7 @@ fn run_if_agent_process() {
     std::fs::create_dir_all(&data).unwrap();
     let store = Store::open(&data).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(run(Arguments::parse_from(arguments), Kept::on(store))).unwrap();
+    runtime.block_on(run(Arguments::parse_from(arguments), Stores::on(store))).unwrap();
     std::process::exit(0);
 }
 

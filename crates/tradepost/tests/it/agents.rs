@@ -33,15 +33,14 @@ fn the_shopping_agent_has_the_cheapest_dealer_contact_who_agrees() {
     let named: Vec<_> = named.chain([unreachable]).collect();
     let shop = |agrees: bool| {
         let now = Clock::system().now();
-        let request =
-            shop::Errand { make: "Honda", email: "ada@example.com", dealers: &named, now };
+        let errand = shop::Errand { make: "Honda", email: "ada@example.com", dealers: &named, now };
         let mut out = Vec::new();
         let mut shown = String::new();
         let agreed = |text: &str| {
             shown = text.to_owned();
             Ok(agrees)
         };
-        run(shop::shop(&request, agreed, &mut out)).unwrap();
+        run(shop::shop(&errand, agreed, &mut out)).unwrap();
         assert!(shown.contains("by e-mail"), "{shown}");
         String::from_utf8(out).unwrap()
     };

@@ -272,10 +272,9 @@ fn endless_bodies_take_only_a_share_of_the_memory() {
     );
     assert_eq!(refused.header("retry-after"), Some("2"));
     let headers = [("Content-Type", "application/json")];
-    let other_caller = client::bytes("x", "POST", "/a2a", &headers, body.as_bytes());
-    let other_caller =
-        client::exchange(connect_from(OTHER_ADDRESS, server.address), &other_caller).unwrap();
-    assert_eq!(other_caller.status, 200, "others have room");
+    let request = client::bytes("x", "POST", "/a2a", &headers, body.as_bytes());
+    let accepted = client::exchange(connect_from(OTHER_ADDRESS, server.address), &request).unwrap();
+    assert_eq!(accepted.status, 200, "others have room");
     streams[1 - index].write_all(rest.as_bytes()).unwrap();
     let answered = client::parse(&answers.recv().unwrap().1).unwrap();
     assert_eq!(answered.status, 200, "what had room is read to its end");

@@ -11,7 +11,7 @@ use tradepost_bridge::server::converse;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 
-use super::{CLOSED_PORT, bridge};
+use super::{CLOSED_ADDRESS, bridge};
 
 fn run<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -27,7 +27,7 @@ fn the_versions_are_those_that_the_official_library_knows() {
 
 #[test]
 fn the_official_client_is_greeted_lists_tools_and_calls_one() {
-    let (bridge, _) = bridge(&[CLOSED_PORT]);
+    let (bridge, _) = bridge(&[CLOSED_ADDRESS]);
     run(async {
         let (ours, theirs) = tokio::io::duplex(1024);
         let (input, output) = tokio::io::split(ours);
@@ -51,7 +51,7 @@ fn the_official_client_is_greeted_lists_tools_and_calls_one() {
 
 #[test]
 fn each_line_is_answered_alone_and_other_text_is_skipped() {
-    let (bridge, _) = bridge(&[CLOSED_PORT]);
+    let (bridge, _) = bridge(&[CLOSED_ADDRESS]);
     let lines = [
         "{\"jsonrpc\":",
         "\u{fffd}",
@@ -85,7 +85,7 @@ fn each_line_is_answered_alone_and_other_text_is_skipped() {
 
 #[test]
 fn open_questions_are_answered_after_the_clients_last_words() {
-    let (bridge, _) = bridge(&[CLOSED_PORT]);
+    let (bridge, _) = bridge(&[CLOSED_ADDRESS]);
     run(async {
         let (mut theirs, ours) = tokio::io::duplex(64);
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",

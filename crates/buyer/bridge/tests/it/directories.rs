@@ -5,7 +5,7 @@ use std::time::Duration;
 use tradepost_bridge::Bridge;
 use tradepost_document::json::{Value, json};
 
-use super::{CLOSED_PORT, bridge, call, fake, time};
+use super::{CLOSED_ADDRESS, bridge, call, fake, time};
 
 fn dealer() -> fake::Fake {
     fake::Fake::start(|_| Ok(json!({"total": 0, "vehicles": []})))
@@ -57,14 +57,14 @@ fn a_directory_is_read_again_and_its_changes_appear() {
 fn a_directory_down_at_the_start_hides_no_dealer() {
     let dealer = dealer();
     let (with_dealer, _) = bridge(&[&dealer.name]);
-    let with_dealer = with_dealer.with_directories([address(CLOSED_PORT)]);
+    let with_dealer = with_dealer.with_directories([address(CLOSED_ADDRESS)]);
     let (alone, _) = bridge(&[]);
-    let alone = alone.with_directories([address(CLOSED_PORT)]);
+    let alone = alone.with_directories([address(CLOSED_ADDRESS)]);
     let unreadable = vec![json!("DIRECTORY_UNREADABLE")];
     time::run_held(async {
         let troubles = with_dealer.read_directories().await;
         assert!(troubles[0].text().starts_with("DIRECTORY_UNREADABLE: "), "{}", troubles[0].text());
-        let named = format!("(directory {CLOSED_PORT}/.well-known/api-catalog)");
+        let named = format!("(directory {CLOSED_ADDRESS}/.well-known/api-catalog)");
         assert!(troubles[0].text().contains(&named), "{}", troubles[0].text());
         assert_eq!(search(&with_dealer).await, (vec![json!(dealer.name)], unreadable.clone()));
         assert_eq!(alone.tools().len(), 5);

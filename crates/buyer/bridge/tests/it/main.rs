@@ -32,7 +32,7 @@ mod time;
 mod unanswered;
 
 /// Address on which no server listens.
-const CLOSED_PORT: &str = "127.0.0.1:1";
+const CLOSED_ADDRESS: &str = "127.0.0.1:1";
 
 /// Clock of a bridge, which a test advances.
 struct TestClock(Arc<Mutex<Timestamp>>);
@@ -162,7 +162,7 @@ fn some_success_is_success_and_each_failure_has_its_reason() {
     let dealer = fake::Fake::start(move |_| Ok(json!({"total": 30, "vehicles": vehicles})));
     let garbage = fake::garbage();
     let name = dealer.name.clone();
-    let (bridge, _) = bridge(&[CLOSED_PORT, &name, &garbage]);
+    let (bridge, _) = bridge(&[CLOSED_ADDRESS, &name, &garbage]);
     let outcome = call(&bridge, "aap_inventory_search", &json!({}));
     assert!(!outcome.is_error);
     assert_eq!(outcome.document["data"]["vehicles"].as_array().unwrap().len(), 10);
@@ -170,13 +170,13 @@ fn some_success_is_success_and_each_failure_has_its_reason() {
     let errors = outcome.document["errors"].as_array().unwrap();
     let codes: Vec<_> = errors.iter().map(|error| (&error["dealer"], &error["code"])).collect();
     let expected = [
-        (&json!(CLOSED_PORT), &json!("DEALER_UNREACHABLE")),
+        (&json!(CLOSED_ADDRESS), &json!("DEALER_UNREACHABLE")),
         (&json!(garbage), &json!("DEALER_GARBLED")),
     ];
     assert_eq!(codes, expected);
     assert!(outcome.text.contains("not included: DEALER_UNREACHABLE"), "{}", outcome.text);
 
-    let dealers = json!({"dealers": [garbage, CLOSED_PORT]});
+    let dealers = json!({"dealers": [garbage, CLOSED_ADDRESS]});
     for tool in ["aap_inventory_search", "aap_inventory_facets", "aap_dealer_information"] {
         let outcome = call(&bridge, tool, &dealers);
         assert!(outcome.is_error, "{tool}");
@@ -186,7 +186,7 @@ fn some_success_is_success_and_each_failure_has_its_reason() {
         assert_eq!(outcome.document["errors"].as_array().unwrap().len(), 2);
     }
     let outcome =
-        call(&bridge, "aap_inventory_vehicle", &json!({"dealer": CLOSED_PORT, "stock": "1"}));
+        call(&bridge, "aap_inventory_vehicle", &json!({"dealer": CLOSED_ADDRESS, "stock": "1"}));
     assert_eq!(outcome.document["code"], "DEALER_UNREACHABLE");
 }
 

@@ -290,14 +290,14 @@ fn a_models_word_neither_calls_anybody_nor_closes_anything() {
 #[test]
 fn several_sellers_answer_beside_those_that_do_not() {
     let seller = seller(|_| Some(bought()));
-    let bridge = bridge(&[&seller.name, super::CLOSED_PORT]);
+    let bridge = bridge(&[&seller.name, super::CLOSED_ADDRESS]);
     let brief = json!({"buying_mode": "brief", "brief": "shoes"});
     let found = call(&bridge, "adcp_get_products", &brief);
     assert!(!found.is_error);
     assert_eq!(found.document["results"].as_array().unwrap().len(), 1);
     assert_eq!(found.document["errors"][0]["code"], "SELLER_UNREACHABLE");
     assert!(!found.document.to_string().contains('\u{202e}'), "{}", found.text);
-    let only = with(brief, json!({"sellers": [format!("{}/mcp", super::CLOSED_PORT)]}));
+    let only = with(brief, json!({"sellers": [format!("{}/mcp", super::CLOSED_ADDRESS)]}));
     assert_eq!(code(&call(&bridge, "adcp_get_products", &only)), "SELLER_UNREACHABLE");
     // With several, one has to be named.
     let problems = call(&bridge, "adcp_list_accounts", &json!({})).document["problems"].clone();

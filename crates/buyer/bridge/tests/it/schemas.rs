@@ -7,7 +7,7 @@ use expect_test::expect;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 use tradepost_document::json::{Value, json};
 
-use crate::{CLOSED_PORT, bridge};
+use crate::{CLOSED_ADDRESS, bridge};
 
 #[path = "../../../../protocol/tests/tests/it/mutate.rs"]
 #[expect(clippy::wildcard_enum_match_arm, reason = "it looks at JSON of any kind")]
@@ -27,24 +27,24 @@ fn rich() -> Vec<(&'static str, Value)> {
     vec![
         (
             "aap_dealer_information",
-            json!({"type": "dealer.information.request", "dealers": [CLOSED_PORT]}),
+            json!({"type": "dealer.information.request", "dealers": [CLOSED_ADDRESS]}),
         ),
-        ("aap_inventory_facets", json!({"dealers": [CLOSED_PORT], "filters": filters})),
+        ("aap_inventory_facets", json!({"dealers": [CLOSED_ADDRESS], "filters": filters})),
         (
             "aap_inventory_search",
-            json!({"dealers": [CLOSED_PORT], "filters": filters,
+            json!({"dealers": [CLOSED_ADDRESS], "filters": filters,
                    "pagination": {"skip": 0, "limit": 50},
                    "sort": {"field": "price", "order": "asc"}}),
         ),
         (
             "aap_inventory_vehicle",
-            json!({"dealer": CLOSED_PORT, "vin": "1HGCV1F30NA123456", "stock": "S",
+            json!({"dealer": CLOSED_ADDRESS, "vin": "1HGCV1F30NA123456", "stock": "S",
                    "vehicle_id": "v"}),
         ),
         (
             "aap_lead_submit",
             json!({
-                "dealer": CLOSED_PORT,
+                "dealer": CLOSED_ADDRESS,
                 "customer": {"first_name": "Ada", "last_name": "L", "email": "ada@example.com",
                     "phone": "+14155550123", "preferred_contact": "any",
                     "address": {"city": "San Francisco", "zip": "94103"}},
@@ -60,7 +60,7 @@ fn rich() -> Vec<(&'static str, Value)> {
 
 #[test]
 fn the_schemas_accept_what_the_bridge_accepts() {
-    let (bridge, _) = bridge(&[CLOSED_PORT, "127.0.0.1:2"]);
+    let (bridge, _) = bridge(&[CLOSED_ADDRESS, "127.0.0.1:2"]);
     let tools = bridge.tools();
     let validators: Vec<_> = tools
         .iter()

@@ -53,7 +53,7 @@ impl RequestsInDoubt {
     }
 
     /// Removes the requests with this key, which the seller has answered.
-    pub(super) fn resolve(&mut self, answered: Option<&str>) {
+    pub(super) fn settle(&mut self, answered: Option<&str>) {
         // An answer never settles a request without a key, because it may be to another one.
         self.keys.retain(|key| Some(key.as_str()) != answered);
     }

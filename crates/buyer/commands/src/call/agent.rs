@@ -54,7 +54,7 @@ pub(super) struct MessageWords {
 }
 
 fn parse_binding(text: &str) -> Result<CardTransport, String> {
-    let named = |transport: &CardTransport| transport.name().eq_ignore_ascii_case(text);
+    let named = |binding: &CardTransport| binding.name().eq_ignore_ascii_case(text);
     let found = CardTransport::ALL.iter().copied().find(named);
     found.ok_or_else(|| format!("must be one of {}", CardTransport::NAMES.join(", ")))
 }

@@ -78,9 +78,9 @@ async fn contains(run: &mut ProbeRun) -> CheckResult {
     let mut wrong = ShapeProblems::default();
     let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));
     wrong.unless(found, "the task is not in the list of its context");
-    let foreign_tasks =
+    let tasks_elsewhere =
         items(&page, "tasks").filter(|listed| text(listed, "contextId") != Some(context));
-    wrong.unless(foreign_tasks.count() == 0, "the list has tasks of other contexts");
+    wrong.unless(tasks_elsewhere.count() == 0, "the list has tasks of other contexts");
     verdict_of(&wrong.0)
 }
 

@@ -26,8 +26,8 @@ pub(crate) fn read_card(run: &mut ProbeRun) {
 }
 
 /// Selects the binding of a seller; over A2A also the interface of the card.
-pub(crate) fn select_binding(run: &mut ProbeRun, binding: SellerBinding) {
-    run.seller.binding = binding;
+pub(crate) fn select_binding(run: &mut ProbeRun, seller_binding: SellerBinding) {
+    run.seller.binding = seller_binding;
     let mut over_json = run.endpoints.iter().filter(|endpoint| endpoint.binding != Binding::Grpc);
     if let Some(endpoint) = over_json.next() {
         run.binding = endpoint.binding;

@@ -26,7 +26,7 @@ const PRIVATE: &[(&str, &str)] = &[
 const NO_TOKEN: &str = "tradepost-probe-not-a-token";
 
 /// Value sent where no credential belongs; it grants nothing.
-const SECRET: &str = "tradepost-probe-planted-4f7a1c";
+const PLANTED_CREDENTIAL: &str = "tradepost-probe-planted-4f7a1c";
 
 const WHY: &str = "A buyer supplies what is missing by itself, and asks a person about what was rejected; it has to know which.";
 const WHY_ARGS: &str = "What stands in the arguments is logged, stored and passed on to models.";
@@ -63,7 +63,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "set its recovery to terminal" => credential_refusal_is_terminal();
     "adcp.credential.echo", Seller, Must, ["A-10"], "AdCP errors, CREDENTIAL_IN_ARGS",
     "The value of such a credential is in no answer", "An answer is logged by the buyer too.",
-    "leave context and every other echo out of this refusal" => secret_not_echoed();
+    "leave context and every other echo out of this refusal" => credential_not_echoed();
 ];
 
 async fn ask(
@@ -140,15 +140,19 @@ async fn credential_refused(run: &mut ProbeRun, arguments: &str) -> CheckResult 
 }
 
 async fn credential_refusal_is_terminal(run: &mut ProbeRun) -> CheckResult {
-    let answer = send_credential(run, &json!({"ext": {"api_key": SECRET}}).to_string()).await?;
+    let answer =
+        send_credential(run, &json!({"ext": {"api_key": PLANTED_CREDENTIAL}}).to_string()).await?;
     terminal(&answer, AdcpCode::CredentialInArgs)
 }
 
-async fn secret_not_echoed(run: &mut ProbeRun) -> CheckResult {
+async fn credential_not_echoed(run: &mut ProbeRun) -> CheckResult {
     for place in ["ext", "context"] {
-        let answer = send_credential(run, &json!({place: {"api_key": SECRET}}).to_string()).await?;
-        let header = answer.response.headers.iter().any(|(_, value)| value.contains(SECRET));
-        let holds = header || answer.response.text().contains(SECRET);
+        let answer =
+            send_credential(run, &json!({place: {"api_key": PLANTED_CREDENTIAL}}).to_string())
+                .await?;
+        let header =
+            answer.response.headers.iter().any(|(_, value)| value.contains(PLANTED_CREDENTIAL));
+        let holds = header || answer.response.text().contains(PLANTED_CREDENTIAL);
         fail_if(holds, format!("the answer repeats the credential of {place}"))?;
     }
     Ok(CheckVerdict::Pass)

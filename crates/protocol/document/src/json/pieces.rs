@@ -54,7 +54,7 @@ impl PartialEq for SharedJson {
 impl Eq for SharedJson {}
 
 /// The usual length in bytes of a text between two kept pieces, at most.
-const TYPICAL_LENGTH: usize = 256;
+const INITIAL_CAPACITY: usize = 256;
 
 /// A text that consists of pieces.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +89,7 @@ impl JsonPieces {
     /// The text at the end that is used once; appended if there is none.
     fn fresh(&mut self) -> &mut String {
         if !matches!(self.0.last(), Some(JsonPiece(PieceText::Fresh(_)))) {
-            self.0.push(JsonPiece(PieceText::Fresh(String::with_capacity(TYPICAL_LENGTH))));
+            self.0.push(JsonPiece(PieceText::Fresh(String::with_capacity(INITIAL_CAPACITY))));
         }
         match self.0.last_mut() {
             Some(JsonPiece(PieceText::Fresh(last))) => last,

@@ -163,7 +163,7 @@ impl Crate {
     }
 
     /// The file in which a path ends that stands in `from`.
-    fn definition(&self, from: &Route, path: &[String], steps: u8) -> Option<Route> {
+    fn defining_file(&self, from: &Route, path: &[String], steps: u8) -> Option<Route> {
         let mut at = from.clone();
         let mut rest = path;
         while let Some((first, after)) = rest.split_first() {
@@ -184,11 +184,11 @@ impl Crate {
                     }
                     if let Some(route) = file.imported.get(name).filter(|route| *route != path) {
                         let route: Route = route.iter().chain(after).cloned().collect();
-                        return self.definition(&at, &route, steps - 1);
+                        return self.defining_file(&at, &route, steps - 1);
                     }
                     let behind = |glob: &Route| {
                         let route: Route = glob.iter().chain(rest).cloned().collect();
-                        self.definition(&at, &route, steps - 1)
+                        self.defining_file(&at, &route, steps - 1)
                             .filter(|definition| *definition != at)
                     };
                     // A path that begins with a word nobody knows here is of another crate.
@@ -205,7 +205,7 @@ impl Crate {
         let file = &self.0[module];
         let routes = file.imported.values().chain(&file.globs).chain(&file.inline);
         let mut definitions: BTreeSet<_> =
-            routes.filter_map(|route| self.definition(module, route, 8)).collect();
+            routes.filter_map(|route| self.defining_file(module, route, 8)).collect();
         definitions.remove(module);
         definitions
     }

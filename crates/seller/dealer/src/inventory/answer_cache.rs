@@ -214,8 +214,8 @@ mod tests {
         for _ in 0..3 {
             answers.answer(7, &question, || skills::answer(&inventory, &question)).unwrap();
         }
-        let cached =
+        let is_filled =
             |place: &Mutex<CacheSlot>| matches!(*place.lock().unwrap(), CacheSlot::Filled(_));
-        assert!(!answers.places.iter().any(cached));
+        assert!(!answers.places.iter().any(is_filled));
     }
 }

@@ -401,12 +401,12 @@ fn naive_find(
         if let Some(vehicle) = listed {
             return Ok(vehicle.vehicle_id.clone().unwrap());
         }
-        let departed = tombstones.iter().find(|unit| match identifier {
+        let tombstone = tombstones.iter().find(|unit| match identifier {
             0 => same(&query.vin, &unit.vin),
             1 => query.vehicle_id.as_ref() == Some(&unit.vehicle_id),
             _ => same(&query.stock, &unit.stock),
         });
-        if let Some(unit) = departed {
+        if let Some(unit) = tombstone {
             return Err(Some(unit.vehicle_id.clone()));
         }
     }

@@ -18,7 +18,7 @@ impl Publisher {
         id: &str,
     ) -> Result<Option<Product>, InternalError> {
         // Both places are looked at, whatever the first one says.
-        let stored = reader.find::<Product>(id)?.map(|kept| kept.thing);
+        let stored = reader.find::<Product>(id)?.map(|record| record.thing);
         let in_catalogue = self.profile.catalogue.product(id).cloned();
         Ok(stored.or(in_catalogue))
     }
@@ -31,10 +31,10 @@ impl Publisher {
     pub fn products(&self, reader: &dyn StoreRead) -> Result<Vec<Product>, InternalError> {
         let mut stored = reader.all::<Product>(&Query::default())?;
         // A test is about the products that it has stored, so the latest comes first.
-        stored.sort_by_key(|kept| std::cmp::Reverse(kept.record.place));
-        let mut products: Vec<Product> = stored.into_iter().map(|kept| kept.thing).collect();
+        stored.sort_by_key(|entry| std::cmp::Reverse(entry.record.place));
+        let mut products: Vec<Product> = stored.into_iter().map(|record| record.thing).collect();
         for product in &self.profile.catalogue.products {
-            if !products.iter().any(|stored| stored.id() == product.id()) {
+            if !products.iter().any(|known| known.id() == product.id()) {
                 products.push(product.clone());
             }
         }
@@ -49,7 +49,7 @@ impl Publisher {
     pub fn formats(&self, reader: &dyn StoreRead) -> Result<Vec<CreativeFormat>, InternalError> {
         let mut formats = self.profile.catalogue.formats.clone();
         for stored in
-            reader.all::<CreativeFormat>(&Query::default())?.into_iter().map(|kept| kept.thing)
+            reader.all::<CreativeFormat>(&Query::default())?.into_iter().map(|record| record.thing)
         {
             let same = |format: &&mut CreativeFormat| {
                 stored.format_id.as_ref().is_some_and(|id| format.is(id))

@@ -33,10 +33,10 @@ pub(super) fn replace(
     for (key, places) in by_month {
         change_month(tx, &key, is_sandbox, now, |month| {
             for place in places {
-                let old_count = old.get(place).copied().unwrap_or_default();
-                let new_count = new.get(place).copied().unwrap_or_default();
+                let old_units = old.get(place).copied().unwrap_or_default();
+                let new_units = new.get(place).copied().unwrap_or_default();
                 let sum =
-                    month.booked_on(place.day).saturating_sub(old_count).saturating_add(new_count);
+                    month.booked_on(place.day).saturating_sub(old_units).saturating_add(new_units);
                 set(&mut month.booked, place, sum);
             }
         })?;

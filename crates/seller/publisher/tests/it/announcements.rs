@@ -118,12 +118,12 @@ fn a_subscriber_is_active_once_its_address_answered_the_challenge() {
         ]],
     );
     // One that says nothing back is refused, and those before it stay.
-    let silent_subscriber = json!([
+    let with_silent_one = json!([
         subscriber(json!({"event_types": ["creative.purged"]})),
         subscriber(json!({"subscriber_id": "mute", "url": "https://mute.example/hooks"})),
     ]);
     check(
-        &ended(&subscribe(&script, silent_subscriber)),
+        &ended(&subscribe(&script, with_silent_one)),
         &expect![[r#""failed" "VALIDATION_ERROR" at "notification_configs[1].url""#]],
     );
     assert_eq!(challenged(&script.harness).len(), 2);

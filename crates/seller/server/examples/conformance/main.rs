@@ -13,10 +13,10 @@ mod profile;
 mod scenario;
 
 pub(crate) use agent::Conformance;
-pub(crate) use process::{Arguments, Kept, run};
+pub(crate) use process::{Arguments, Stores, run};
 pub(crate) use profile::Profile;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    run(Arguments::parse(), Kept::on(MemoryStore::default())).await
+    run(Arguments::parse(), Stores::on(MemoryStore::default())).await
 }

@@ -82,14 +82,14 @@ impl Arguments {
 }
 
 /// Storage of tasks and keys, and its health.
-pub(crate) struct Kept {
+pub(crate) struct Stores {
     tasks: Arc<dyn TaskLog>,
     keys: Arc<dyn KeyLookup>,
     health: Arc<dyn Health>,
 }
 
-impl Kept {
-    /// Uses one store for all of them.
+impl Stores {
+    /// Uses one store for tasks, keys and health.
     pub(crate) fn on(store: impl TaskLog + KeyLookup + Health + 'static) -> Self {
         let store = Arc::new(store);
         Self { tasks: Arc::clone(&store) as _, keys: Arc::clone(&store) as _, health: store }
@@ -100,7 +100,7 @@ impl Kept {
 ///
 /// # Errors
 /// When it cannot begin.
-pub(crate) async fn run(arguments: Arguments, stores: Kept) -> Result<(), Box<dyn Error>> {
+pub(crate) async fn run(arguments: Arguments, stores: Stores) -> Result<(), Box<dyn Error>> {
     tracing_subscriber::fmt().with_writer(io::stderr).init();
     // Before anything that takes time, because until then the signal would end the process.
     let stop = stop_signal()?;

@@ -313,7 +313,7 @@ impl<'a> CheckedRequest<'a> {
         };
         let arguments = request.take_arguments();
         if let Some(session) = self.session_for_form(&request, tool) {
-            let held = PendingCall {
+            let pending = PendingCall {
                 registry: Arc::clone(registry),
                 agent: Arc::clone(agent),
                 caller: caller.clone(),
@@ -325,7 +325,7 @@ impl<'a> CheckedRequest<'a> {
                 body: bytes.to_vec(),
                 id: request.id,
             };
-            return held.answer().await;
+            return pending.answer().await;
         }
         let sent = intake::sent(parts, bytes);
         let patience = registry.settings.request_timeout;

@@ -102,7 +102,7 @@ struct Fixture {
     manual_clock: ManualClock,
     tasks: Arc<Tasks>,
     webhooks: Webhooks,
-    script: Arc<ScriptedReceiver>,
+    receiver: Arc<ScriptedReceiver>,
     outbox: Arc<Outbox>,
     running: tokio::task::JoinHandle<()>,
     stop: tokio::sync::oneshot::Sender<()>,
@@ -126,7 +126,7 @@ impl Fixture {
         let webhooks = Webhooks::new(Arc::clone(&tasks), Egress::new(resolver, false));
         let list = answers.unwrap_or_default().iter();
         let list = list.map(|(path, list)| ((*path).to_owned(), list.clone())).collect();
-        let script = Arc::new(ScriptedReceiver {
+        let receiver = Arc::new(ScriptedReceiver {
             clock: clock.clone(),
             answers: Mutex::new(list),
             silent_paths: silent_paths.to_vec(),
@@ -144,7 +144,7 @@ impl Fixture {
         };
         let schedule = RetrySchedule { attempts: 6, ..RetrySchedule::default() };
         let limits = OutboxLimits { all: 6, per_host: 2, per_owner: 4 };
-        let sender = Arc::clone(&script) as Arc<dyn NotificationSender>;
+        let sender = Arc::clone(&receiver) as Arc<dyn NotificationSender>;
         let settings = OutboxSettings { schedule, limits, ..OutboxSettings::default() };
         let outbox = Outbox::new(AGENT, Arc::clone(&tasks), sender, edge, settings);
         let outbox = Arc::new(outbox);
@@ -159,7 +159,7 @@ impl Fixture {
             Some(_) => tokio::spawn(run),
             None => tokio::spawn(async {}),
         };
-        Self { log, clock, manual_clock, tasks, webhooks, script, outbox, running, stop }
+        Self { log, clock, manual_clock, tasks, webhooks, receiver, outbox, running, stop }
     }
 
     /// Starts another process on the same log; without answers it delivers nothing.
@@ -209,11 +209,11 @@ impl Fixture {
     }
 
     fn seen(&self, path: &str) -> Vec<ReceivedRequest> {
-        self.script.seen(path)
+        self.receiver.seen(path)
     }
 
     fn received(&self, path: &str) -> Vec<String> {
-        self.script.received(path)
+        self.receiver.received(path)
     }
 
     async fn until(&self, what: &str, is: impl Fn(&Self) -> bool) {
@@ -223,7 +223,7 @@ impl Fixture {
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        panic!("never {what}: {:?}", self.script.seen.lock().unwrap());
+        panic!("never {what}: {:?}", self.receiver.seen.lock().unwrap());
     }
 
     async fn until_received(&self, path: &str, count: usize) {
@@ -344,7 +344,7 @@ async fn another_process_goes_on_where_this_one_stopped() {
     // It gets no further, however fast it is.
     let fixture = fixture.restart(&["hook"], Some(&answers)).await;
     fixture.until_received("hook", 4).await;
-    let before = Arc::clone(&fixture.script);
+    let before = Arc::clone(&fixture.receiver);
     let fixture = fixture.restart(&[], Some(&[])).await;
     fixture
         .until("told all", |fixture| fixture.received("hook").last().is_some_and(|l| l == DONE))
@@ -378,7 +378,7 @@ async fn receivers_that_never_answer_delay_nobody_else() {
     fixture.finish("ada", &task_id, 100).await;
     fixture.until_received("quick", 103).await;
     assert_eq!(fixture.seen("mute").len(), 4, "two for the host, four for the owner");
-    assert_eq!(fixture.script.most.lock().unwrap().get("quick"), Some(&1), "one at a time");
+    assert_eq!(fixture.receiver.most.lock().unwrap().get("quick"), Some(&1), "one at a time");
     let received = fixture.received("quick");
     let artifacts = (0..100).map(|n| format!("artifactUpdate {n}"));
     let begun = [TASK, WORKING].map(str::to_owned).into_iter();

@@ -17,7 +17,7 @@ async fn keep_task_with(running: &Running, body: &'static str) {
     let id = begun.unwrap()[0]["task"]["id"].as_str().unwrap().to_owned();
     let submitted = running.agent.memory.submit(
         Box::new(move |tx| tx.append(&id, EntryKind::Artifact, body, None).map(drop)),
-        Box::new(|submitted| submitted.unwrap()),
+        Box::new(|outcome| outcome.unwrap()),
     );
     submitted.unwrap();
 }

@@ -67,7 +67,7 @@ pub(super) fn differences(
 }
 
 /// Stops SQLite from running anything that the schema of a file names.
-pub(super) fn restrict_schema(connection: &Connection) -> Result<(), InternalError> {
+pub(super) fn distrust_schema(connection: &Connection) -> Result<(), InternalError> {
     let set = || {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;

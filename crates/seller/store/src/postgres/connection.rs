@@ -141,7 +141,7 @@ impl PgConnection {
 
     /// Returns true when the connection was closed, by whatever side.
     pub(super) fn is_closed(&self) -> bool {
-        // The socket is only read while a call waits. The runtime polls it after the first yield, and what has
+        // The socket is read only while a call waits. The runtime polls it after the first yield, and what has
         // arrived is read after the second.
         let read = async {
             yield_now().await;

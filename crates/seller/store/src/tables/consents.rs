@@ -313,9 +313,10 @@ impl Store {
         let sql = format!("{PROOF} WHERE r.lead_id = $1 ORDER BY r.seq");
         self.read_all("reading the evidence of a consent", &sql, params![lead_id], |row| {
             let (record, hash) = record(row)?;
-            let (kept, payload, _) = proof(row, &record)?;
+            let (opened_evidence, payload, _) = proof(row, &record)?;
             let previous: Option<Sha256Hash> = row.get("previous")?;
-            Ok(Proof { record, previous: previous.unwrap_or(START), hash, kept, payload })
+            let previous = previous.unwrap_or(START);
+            Ok(Proof { record, previous, hash, kept: opened_evidence, payload })
         })
     }
 

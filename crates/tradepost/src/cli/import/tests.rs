@@ -127,14 +127,14 @@ fn an_incomplete_feed_is_refused_with_its_findings_unless_forced() {
 #[test]
 fn people_read_counts_first_skipped_rows_and_each_warning_kind() {
     let mut text = String::from("Stock,Status,Year,Price\nA1,,soon,20000\n");
-    for index in 0..MAX_SHOWN + 5 {
+    for index in 0..MAX_SHOWN_SKIPS + 5 {
         text.push_str(&format!("B{index},In Production,,\n"));
     }
     let text = tables(TableWidth::Unbounded, planned(7, 3), &feed(&text).report);
     let [summary, changes, skips, warnings] = text.as_slice() else { panic!("{text:?}") };
     assert!(summary.contains("26") && summary.contains("25"), "{summary}");
     assert!(changes.contains('7') && changes.contains('3'), "{changes}");
-    assert_eq!(skips.matches("in_production").count(), MAX_SHOWN, "{skips}");
+    assert_eq!(skips.matches("in_production").count(), MAX_SHOWN_SKIPS, "{skips}");
     assert!(warnings.contains("line 2") && warnings.contains("model year"), "{warnings}");
 }
 

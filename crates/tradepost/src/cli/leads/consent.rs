@@ -151,13 +151,13 @@ pub(super) fn verify(
 }
 
 fn chain(check: &ConsentCheck) -> tradepost_document::json::Value {
-    let chain_fault =
+    let fault_document =
         |(seq, fault): &(i64, ConsentFault)| json!({"seq": seq, "fault": fault.summary()});
     json!({
         "dealer": check.dealer_id,
         "records": check.records,
         "head": hex(&check.head),
-        "faults": check.faults.iter().map(chain_fault).collect::<Vec<_>>(),
+        "faults": check.faults.iter().map(fault_document).collect::<Vec<_>>(),
     })
 }
 

@@ -9,7 +9,7 @@ use crate::cli::output::CommandFailure;
 use crate::cli::store_location::StoreOptions;
 
 /// Lock file of a server in its data folder.
-const LOCK: &str = "tradepost.lock";
+const SERVER_LOCK_FILE: &str = "tradepost.lock";
 
 /// Lock file of a backup or a restoration.
 const COPY_LOCK_FILE: &str = "tradepost.copy.lock";
@@ -22,7 +22,7 @@ pub(in crate::cli) fn lock_copies(place: &StoreOptions) -> Result<Option<File>, 
 /// Prevents other servers on the folder: each would have rate limits of its own, and one of a newer
 /// version would change the schema under the other.
 pub(in crate::cli) fn lock(place: &StoreOptions) -> Result<Option<File>, CommandFailure> {
-    lock_file(place, LOCK, "another server uses the data folder")
+    lock_file(place, SERVER_LOCK_FILE, "another server uses the data folder")
 }
 
 fn lock_file(

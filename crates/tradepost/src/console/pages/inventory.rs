@@ -205,7 +205,7 @@ pub(super) fn car(raw: &RawJson, summary: &Summary, dealer_id: &str) -> Inventor
     let join = |parts: &[Option<String>], between: &str| {
         parts.iter().flatten().cloned().collect::<Vec<_>>().join(between)
     };
-    let amiss = text("vehicle_id").and_then(|id| summary.warnings_by_vehicle.get(id));
+    let warnings = text("vehicle_id").and_then(|id| summary.warnings_by_vehicle.get(id));
     let page =
         |id| link("inventory/vehicle", [("dealer", Some(dealer_id)), ("vehicle_id", Some(id))]);
     InventoryCar {
@@ -217,6 +217,6 @@ pub(super) fn car(raw: &RawJson, summary: &Summary, dealer_id: &str) -> Inventor
         facts: join(&facts, " · "),
         rooftop: text("rooftop").unwrap_or_default().to_owned(),
         status: plain(text("status").unwrap_or_default()),
-        warnings: amiss.into_iter().flatten().map(|one| one.summary()).collect(),
+        warnings: warnings.into_iter().flatten().map(|one| one.summary()).collect(),
     }
 }

@@ -24,7 +24,7 @@ const CONTEXT: &str = "previewing an answer";
 const MAX_QUESTION_LENGTH: usize = 200;
 
 /// Maximum number of vehicles that are shown as cards.
-const MAX_SHOWN: usize = 6;
+const MAX_SHOWN_VEHICLES: usize = 6;
 
 #[derive(Debug, Template)]
 #[template(path = "console/preview.html")]
@@ -156,7 +156,7 @@ fn vehicles(data: &ReplyData) -> (usize, Vec<&RawJson>) {
 }
 
 fn cars(vehicles: &[&RawJson], summary: &Summary, dealer_id: &str) -> Vec<InventoryCar> {
-    vehicles.iter().take(MAX_SHOWN).map(|raw| car(raw, summary, dealer_id)).collect()
+    vehicles.iter().take(MAX_SHOWN_VEHICLES).map(|raw| car(raw, summary, dealer_id)).collect()
 }
 
 /// Returns the part of a message with a reply, as an agent receives it.

@@ -238,7 +238,7 @@ fn creative() -> Value {
     })
 }
 
-/// Draws faults, at most two of which are lies: more of them in a row are a problem for people.
+/// Draws faults, at most two of which are false results: more of them in a row are a problem for people.
 fn faults(random: &mut fastrand::Rng, count: usize) -> Vec<Fault> {
     let mut false_results = 2;
     let draw = |_| {

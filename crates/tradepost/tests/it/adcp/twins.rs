@@ -48,13 +48,13 @@ fn like(id: &str) -> String {
 }
 
 /// A request with identifiers in place of the placeholders.
-fn filled(value: &Value, words: &IdByPlaceholder) -> Value {
+fn filled(value: &Value, ids: &IdByPlaceholder) -> Value {
     match value {
         Value::String(text) if text == "$KEY" => json!(uuid::Uuid::new_v4().to_string()),
-        Value::String(text) => words.get(text).map_or_else(|| value.clone(), |id| json!(id)),
-        Value::Array(items) => items.iter().map(|item| filled(item, words)).collect(),
+        Value::String(text) => ids.get(text).map_or_else(|| value.clone(), |id| json!(id)),
+        Value::Array(items) => items.iter().map(|item| filled(item, ids)).collect(),
         Value::Object(members) => {
-            members.iter().map(|(name, value)| (name.clone(), filled(value, words))).collect()
+            members.iter().map(|(name, value)| (name.clone(), filled(value, ids))).collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
@@ -107,20 +107,20 @@ impl TwoTenants {
         tenants
     }
 
-    /// Makes everything as somebody. The product that waits for approval is exclusive, so that each takes
+    /// Creates one of everything as this caller. The product that waits for approval is exclusive, so that each takes
     /// one of its days.
     fn create_things(&self, who: &str, day: usize) -> IdByPlaceholder {
-        let mut words: IdByPlaceholder =
+        let mut ids: IdByPlaceholder =
             OFFERED.iter().map(|(word, id)| ((*word).to_owned(), (*id).to_owned())).collect();
         for word in self.things["chosen"].as_array().unwrap() {
-            words.insert(word.as_str().unwrap().to_owned(), like("chosen_1"));
+            ids.insert(word.as_str().unwrap().to_owned(), like("chosen_1"));
         }
         for (word, moment) in self.things["days"][day].as_object().unwrap() {
-            words.insert(word.clone(), moment.as_str().unwrap().to_owned());
+            ids.insert(word.clone(), moment.as_str().unwrap().to_owned());
         }
         for step in self.things["making"].as_array().unwrap() {
             let tool = step["tool"].as_str().unwrap();
-            let request = filled(&step["request"], &words);
+            let request = filled(&step["request"], &ids);
             let answer = self.publisher.call(Binding::Mcp, who, tool, &request);
             let document = Outcome::raw(Binding::Mcp, &answer);
             let text = document.to_string();
@@ -130,10 +130,10 @@ impl TwoTenants {
             assert!(!failed, "{tool}: {document}");
             for (word, path) in step["kept"].as_object().into_iter().flatten() {
                 let id = document.pointer(path.as_str().unwrap()).and_then(Value::as_str);
-                words.insert(word.clone(), id.unwrap_or_else(|| panic!("{document}")).to_owned());
+                ids.insert(word.clone(), id.unwrap_or_else(|| panic!("{document}")).to_owned());
             }
         }
-        words
+        ids
     }
 
     /// The word for what a member names.
@@ -144,9 +144,9 @@ impl TwoTenants {
 
     /// Sends a request of `acme`.
     fn send(&self, binding: Binding, probe: &Value, id: &str) -> Response {
-        let mut words = self.acme.clone();
-        words.insert("$HERE".to_owned(), id.to_owned());
-        let request = filled(&probe["request"], &words);
+        let mut ids = self.acme.clone();
+        ids.insert("$HERE".to_owned(), id.to_owned());
+        let request = filled(&probe["request"], &ids);
         self.publisher.call(binding, "acme", probe["tool"].as_str().unwrap(), &request)
     }
 
@@ -281,16 +281,16 @@ const INDISTINGUISHABLE: &[(&str, &str)] = &[
 #[test]
 fn the_same_requests_find_what_is_the_callers_own() {
     let mut fixture = PublisherUnderTest::new(Binding::Mcp);
-    let mut blind = Vec::new();
+    let mut indistinguishable = Vec::new();
     for probe in probes() {
         if fixture.own(&probe).body == fixture.nothing(&probe).body {
             let tool = probe["tool"].as_str().unwrap().to_owned();
-            blind.push((tool, member(&probe["request"], "").unwrap().to_owned()));
+            indistinguishable.push((tool, member(&probe["request"], "").unwrap().to_owned()));
         }
     }
-    let blind: Vec<_> =
-        blind.iter().map(|(tool, member)| (tool.as_str(), member.as_str())).collect();
-    assert_eq!(blind, INDISTINGUISHABLE);
+    let indistinguishable: Vec<_> =
+        indistinguishable.iter().map(|(tool, member)| (tool.as_str(), member.as_str())).collect();
+    assert_eq!(indistinguishable, INDISTINGUISHABLE);
 }
 
 #[test]

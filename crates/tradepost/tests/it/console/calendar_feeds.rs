@@ -109,8 +109,8 @@ fn a_feed_shows_of_customers_what_the_setting_says() {
             config.dealers[0].terms.rooftops[0].appointments.calendar_feed = detail;
         });
         let message = json!("Call me, Ada Lovelace.");
-        let booking = drive("Ada", "2026-05-01T18:00:00Z");
-        let lead = fixture.lead("one.example", &with(booking, &[("/message", message)]));
+        let submission = drive("Ada", "2026-05-01T18:00:00Z");
+        let lead = fixture.lead("one.example", &with(submission, &[("/message", message)]));
         let maria = fixture.enter("maria");
         let path = create(&maria);
         assert_eq!(lines(&fixture, &path, "SUMMARY:"), [summary], "{detail}");

@@ -45,7 +45,7 @@ struct ProviderState {
 type Shared = Arc<Mutex<ProviderState>>;
 
 struct Provider {
-    memory: Shared,
+    provider_state: Shared,
     address: SocketAddr,
     _runtime: tokio::runtime::Runtime,
 }
@@ -58,23 +58,23 @@ fn members(form: &str) -> Members {
     form_urlencoded::parse(form.as_bytes()).into_owned().collect()
 }
 
-async fn discovery(State(memory): State<Shared>) -> String {
-    let memory = memory.lock().unwrap();
-    let at = |path: &str| format!("{}{path}", memory.issuer);
+async fn discovery(State(provider_state): State<Shared>) -> String {
+    let provider_state = provider_state.lock().unwrap();
+    let at = |path: &str| format!("{}{path}", provider_state.issuer);
     json!({
-        "issuer": memory.published_issuer, "authorization_endpoint": at("/authorize?tenant=1"),
+        "issuer": provider_state.published_issuer, "authorization_endpoint": at("/authorize?tenant=1"),
         "token_endpoint": at("/token"), "jwks_uri": at("/keys"),
     })
     .to_string()
 }
 
-async fn keys(State(memory): State<Shared>) -> String {
-    json!({"keys": [memory.lock().unwrap().key.public_jwk()]}).to_string()
+async fn keys(State(provider_state): State<Shared>) -> String {
+    json!({"keys": [provider_state.lock().unwrap().key.public_jwk()]}).to_string()
 }
 
-async fn authorize(State(memory): State<Shared>, uri: Uri) -> Redirect {
+async fn authorize(State(provider_state): State<Shared>, uri: Uri) -> Redirect {
     let asked = members(uri.query().unwrap());
-    let mut memory = memory.lock().unwrap();
+    let mut provider_state = provider_state.lock().unwrap();
     for (name, value) in [
         ("tenant", "1"),
         ("response_type", "code"),
@@ -90,23 +90,23 @@ async fn authorize(State(memory): State<Shared>, uri: Uri) -> Redirect {
         .append_pair("code", &code)
         .finish();
     let back = format!("{}?{query}", asked["redirect_uri"]);
-    memory.codes.insert(code, asked);
+    provider_state.codes.insert(code, asked);
     Redirect::to(&back)
 }
 
 async fn token(
-    State(memory): State<Shared>,
+    State(provider_state): State<Shared>,
     headers: HeaderMap,
     form: String,
 ) -> (StatusCode, String) {
     let form = members(&form);
-    let mut memory = memory.lock().unwrap();
-    memory.exchanges += 1;
+    let mut provider_state = provider_state.lock().unwrap();
+    provider_state.exchanges += 1;
     let pair = format!("{CLIENT}:a+secret+%26+more");
     let basic = format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair));
     assert_eq!(headers["authorization"], basic, "RFC 6749 §2.3.1");
     assert_eq!(form["grant_type"], "authorization_code");
-    let Some(asked) = memory.codes.remove(&form["code"]) else {
+    let Some(asked) = provider_state.codes.remove(&form["code"]) else {
         return (StatusCode::BAD_REQUEST, json!({"error": "invalid_grant"}).to_string());
     };
     assert_eq!(asked["redirect_uri"], form["redirect_uri"]);
@@ -115,11 +115,15 @@ async fn token(
     }
     let now = seconds(NOW);
     let mut claims = json!({
-        "iss": memory.issuer, "aud": CLIENT, "sub": "248289761001", "nonce": asked["nonce"],
+        "iss": provider_state.issuer, "aud": CLIENT, "sub": "248289761001", "nonce": asked["nonce"],
         "exp": now + 100_000, "iat": now, "login": "ada", "org": {"groups": ["all", "sales"]},
     });
-    (memory.change_claims)(&mut claims);
-    let key = if memory.signs_with_foreign { &memory.foreign } else { &memory.key };
+    (provider_state.change_claims)(&mut claims);
+    let key = if provider_state.signs_with_foreign {
+        &provider_state.foreign
+    } else {
+        &provider_state.key
+    };
     let header = json!({"alg": "EdDSA", "kid": "k"});
     let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
     let token = format!("{signed}.{}", encode(key.sign(signed.as_bytes()).unwrap()));
@@ -134,7 +138,7 @@ impl Provider {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let issuer = format!("http://{address}");
-        let memory = Arc::new(Mutex::new(ProviderState {
+        let provider_state = Arc::new(Mutex::new(ProviderState {
             published_issuer: issuer.clone(),
             issuer,
             key: key("k"),
@@ -149,9 +153,9 @@ impl Provider {
             .route("/keys", axum::routing::get(keys))
             .route("/authorize", axum::routing::get(authorize))
             .route("/token", axum::routing::post(token))
-            .with_state(Arc::clone(&memory));
+            .with_state(Arc::clone(&provider_state));
         runtime.spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { memory, address, _runtime: runtime }
+        Self { provider_state, address, _runtime: runtime }
     }
 
     fn settings(&self) -> Oidc {
@@ -183,7 +187,7 @@ impl Provider {
     }
 
     fn says(&self, change_claims: impl Fn(&mut Value) + Send + 'static) {
-        self.memory.lock().unwrap().change_claims = Box::new(change_claims);
+        self.provider_state.lock().unwrap().change_claims = Box::new(change_claims);
     }
 
     /// Signs somebody in there: where the browser is sent back to.
@@ -302,9 +306,9 @@ fn a_token_not_for_this_sign_in_lets_nobody_in() {
         assert!(is_refused(&sign_in(&fixture, &provider)), "{what}");
     }
     provider.says(|_| {});
-    provider.memory.lock().unwrap().signs_with_foreign = true;
+    provider.provider_state.lock().unwrap().signs_with_foreign = true;
     assert!(is_refused(&sign_in(&fixture, &provider)), "a foreign key");
-    provider.memory.lock().unwrap().signs_with_foreign = false;
+    provider.provider_state.lock().unwrap().signs_with_foreign = false;
     assert_eq!(sign_in(&fixture, &provider).status, 200, "the same without any lie");
     assert_eq!(fixture.server.store.members(None).unwrap().len(), 6, "nobody else became known");
 }
@@ -315,7 +319,7 @@ fn a_sign_in_ends_once_in_place_and_in_time() {
     let fixture = provider.fixture();
     let (location, cookie) = leave(&fixture);
     let back = provider.visit(&location);
-    let exchanges = || provider.memory.lock().unwrap().exchanges;
+    let exchanges = || provider.provider_state.lock().unwrap().exchanges;
     // Another browser, or one that began something else.
     assert!(is_refused(&come_back(&fixture, &back, "")));
     let (another, others) = leave(&fixture);
@@ -354,7 +358,7 @@ fn a_sign_in_ends_once_in_place_and_in_time() {
 fn passwords_work_while_the_provider_is_away_or_another() {
     let provider = Provider::start();
     let fixture = provider.fixture();
-    provider.memory.lock().unwrap().published_issuer = "https://another.example".to_owned();
+    provider.provider_state.lock().unwrap().published_issuer = "https://another.example".to_owned();
     let refused = fixture.get("/console/sign-in/oidc");
     assert!(is_refused(&refused) && text(&refused).contains("provider is unavailable"));
     drop(provider);
@@ -406,7 +410,7 @@ fn a_made_up_passing_cookie_is_not_believed() {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(asked).finish();
     let back = provider.visit(&format!("{start}?{query}"));
     assert!(is_refused(&come_back(&fixture, &back, &format!("tradepost-passing={made_up}"))));
-    assert_eq!(provider.memory.lock().unwrap().exchanges, 0);
+    assert_eq!(provider.provider_state.lock().unwrap().exchanges, 0);
 }
 
 #[test]

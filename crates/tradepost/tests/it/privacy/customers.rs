@@ -131,8 +131,8 @@ fn messages_to_a_publishers_people_keep_no_lead_from_erasure() {
     };
     assert_eq!(store.erase_old_leads(old(), at(NOW)).unwrap(), 1);
     assert_eq!(server.history(&json!(lead)).lead.state, LeadState::Erased);
-    let notices = store.publisher_deliveries(Some("gazette"), Some(&lead), None).unwrap();
-    let states: Vec<_> = notices.iter().map(|delivery| delivery.state).collect();
+    let deliveries = store.publisher_deliveries(Some("gazette"), Some(&lead), None).unwrap();
+    let states: Vec<_> = deliveries.iter().map(|delivery| delivery.state).collect();
     assert_eq!(states, [DeliveryState::Due], "it is still told");
 }
 

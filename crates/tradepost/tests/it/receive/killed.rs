@@ -120,7 +120,7 @@ fn w_4_each_webhook_is_kept_once_whoever_is_killed() {
         let running =
             receiving.get_or_insert_with(|| Receiving::start(folder, address, &arguments));
         // What was shown may be shown again, and what was not has to be.
-        if is_held && !received.iter().any(|received| received["task_id"] == task.as_str()) {
+        if is_held && !received.iter().any(|message| message["task_id"] == task.as_str()) {
             shown(running, &task);
         }
         tasks.push(task);

@@ -64,7 +64,7 @@ fn a_flat_rate_is_shared_among_the_days_of_the_network() {
 }
 
 #[test]
-fn a_start_that_has_passed_is_the_soonest() {
+fn a_start_that_has_passed_becomes_the_earliest() {
     let start = "2026-12-01T05:00:00Z";
     let spec = line_item(LineItemPricing::FlatRate, "1", start, "2026-12-02T05:00:00Z");
     let earliest_start: Timestamp = "2026-12-01T09:00:00Z".parse().unwrap();

@@ -399,10 +399,10 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut U
             continue;
         }
         let known = overlay.get(list).and_then(Value::as_array).cloned().unwrap_or_default();
-        // An added keyword replaces the same keyword with another bid.
-        let is_replaced =
+        // Removed keywords are dropped. An added keyword replaces the same keyword with another bid.
+        let is_dropped =
             |known: &Value| removed.iter().chain(added).flatten().any(|word| word.is(known));
-        let mut words: Vec<Value> = known.into_iter().filter(|one| !is_replaced(one)).collect();
+        let mut words: Vec<Value> = known.into_iter().filter(|one| !is_dropped(one)).collect();
         words.extend(added.iter().flatten().map(|word| Value::Object(word.sent.clone())));
         // An empty list means the same as no list, but would count as a change.
         if words.is_empty() {

@@ -59,7 +59,7 @@ fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<
         let message = "the product is not measured over this window";
         reject("billing_measurement.measurement_window", message, json!(windows));
     }
-    let offered = product_terms.and_then(|terms| terms.makegood_policy.as_ref());
+    let offered = product_terms.and_then(|product_terms| product_terms.makegood_policy.as_ref());
     if let Some(offered) = offered
         && let Some(asked) = &terms.makegood_policy
         && !asked.available_remedies.iter().any(|one| offered.available_remedies.contains(one))

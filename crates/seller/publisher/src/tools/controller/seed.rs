@@ -41,8 +41,8 @@ pub(super) fn put(
     let fixture = at.params.fixture.clone();
     let mut members = at.params.sent.clone();
     members.swap_remove("fixture");
-    let members = tradepost_document::canonical::to_string(&Value::Object(members));
-    let record_id = own_id(owner, scenario.name(), &members);
+    let key = tradepost_document::canonical::to_string(&Value::Object(members));
+    let record_id = own_id(owner, scenario.name(), &key);
     if let Some(Stored { thing: Seed { fixture: known }, .. }) = work.reader.find(&record_id)? {
         if known == fixture {
             return Ok(json!({"success": true}));

@@ -68,7 +68,7 @@ impl LeadSearch {
     /// Returns true when a lead matches by a part of a telephone number, or by all words.
     fn matches(&self, lead: &SearchableLead) -> bool {
         let by_phone =
-            |part: &String| lead.phones.iter().any(|phone| is_part_of_phone(part, phone));
+            |searched: &String| lead.phones.iter().any(|phone| is_part_of_phone(searched, phone));
         self.phone.as_ref().is_some_and(by_phone)
             || self.words.iter().all(|word| {
                 lead.has_id_part(word) || lead.text.contains(word) || {
@@ -165,12 +165,12 @@ fn digits(text: &str) -> String {
 
 /// Returns true when the digits are a part of a telephone number, or the number as it is dialled from elsewhere: with a
 /// country code that was not stored, or with the zeros that stand for it.
-fn is_part_of_phone(part: &str, phone: &str) -> bool {
+fn is_part_of_phone(searched: &str, phone: &str) -> bool {
     const SHORTEST_NUMBER: usize = 7;
-    let without_zeros = part.trim_start_matches('0');
-    phone.contains(part)
+    let without_zeros = searched.trim_start_matches('0');
+    phone.contains(searched)
         || without_zeros.len() >= SHORTEST_NUMBER && phone.contains(without_zeros)
-        || phone.len() >= SHORTEST_NUMBER && part.ends_with(phone)
+        || phone.len() >= SHORTEST_NUMBER && searched.ends_with(phone)
 }
 
 impl Database {

@@ -15,10 +15,10 @@ pub(super) fn narrow<'v>(
     sql: &mut String,
     values: &mut Vec<SqlValue<'v>>,
     column: &str,
-    accepted: Option<&'v String>,
+    value: Option<&'v String>,
 ) {
-    if let Some(accepted) = accepted {
-        values.push(accepted.bind());
+    if let Some(value) = value {
+        values.push(value.bind());
         sql.push_str(&format!(" AND {column} = ${}", values.len()));
     }
 }

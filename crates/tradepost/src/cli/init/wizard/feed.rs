@@ -22,7 +22,7 @@ use crate::config::feeds::{FeedConfig, From, MappingSource};
 use crate::feeds::pull::{self, PullAnswer};
 
 /// Maximum number of skipped rows that are shown.
-const MAX_SHOWN: usize = 5;
+const MAX_SHOWN_SKIPS: usize = 5;
 
 /// Asks for a feed until one is read as wanted, or left out.
 ///
@@ -221,12 +221,12 @@ fn show(dialogue: &Dialogue, report: &FeedReport) {
     for warning in &report.warnings {
         dialogue.say(format!("  warning: {} of {rows}: {}", warning.count, warning.kind.summary()));
     }
-    for skip in report.skips.iter().take(MAX_SHOWN) {
+    for skip in report.skips.iter().take(MAX_SHOWN_SKIPS) {
         let place = report.place();
         dialogue
             .say(format!("  refused: {place} {}: {}: {}", skip.line, skip.reason, skip.message));
     }
-    if report.skips.len() > MAX_SHOWN {
+    if report.skips.len() > MAX_SHOWN_SKIPS {
         dialogue.say("  and more; `tradepost import FILE --dry-run --explain` lists them");
     }
     let guard = crate::config::feeds::Guard { max_drop: 100, force: false };

@@ -14,7 +14,7 @@ use crate::product_table::merge::{Unnamed, merge};
 use crate::product_table::{self, ProductField, ProductTable, TableProblem, TableSettings};
 
 /// Maximum number of problems that are shown at once.
-const MAX_SHOWN: usize = 20;
+const MAX_SHOWN_PROBLEMS: usize = 20;
 
 /// Question about a member of the first product.
 struct ProductQuestion {
@@ -144,10 +144,10 @@ fn read(
         }
         Ok(table) if !table.problems.is_empty() => {
             let lines: Vec<String> =
-                table.problems.iter().take(MAX_SHOWN).map(TableProblem::line).collect();
+                table.problems.iter().take(MAX_SHOWN_PROBLEMS).map(TableProblem::line).collect();
             dialogue.reject(&lines, "correct these cells, and name the file again");
-            if table.problems.len() > MAX_SHOWN {
-                let more = table.problems.len() - MAX_SHOWN;
+            if table.problems.len() > MAX_SHOWN_PROBLEMS {
+                let more = table.problems.len() - MAX_SHOWN_PROBLEMS;
                 dialogue.say(format!(
                     "  and {more} more; `tradepost publisher catalogue import FILE` lists all"
                 ));
