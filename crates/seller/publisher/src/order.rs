@@ -25,7 +25,7 @@ use crate::reporting::{self, send::ReportSender};
 use crate::response_cache::{self, CacheDeps};
 use crate::services::RateClass;
 use crate::store::stale_reads::{RecordingReader, StaleReader};
-use crate::store::{Changes, Entity, EntityKind, Query, StoreRead, StoreTx, StoreWork};
+use crate::store::{Changes, Entity, EntityKind, Query, ReadExtent, StoreRead, StoreTx, StoreWork};
 use crate::task::finish::{self, TaskFinisher};
 use crate::task::{QueuedNotification, SubmittedTask};
 use crate::tool_call::{BuyerCaller, ToolCall, may_be_repeated};
@@ -367,26 +367,28 @@ impl Publisher {
     pub(crate) async fn look<T, E: From<InternalError>>(
         &self,
         call: &ToolCall,
+        extent: ReadExtent,
         job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
         let tenant = call.caller.tenant();
         let _turn = self.store.turn(&tenant, StoreWork::Read).await;
-        self.store.look(job)
+        self.store.look_within(extent, job)
     }
 
     /// Reads likewise, and notes what is read where that may be needed again.
     async fn read<T, E: From<InternalError>>(
         &self,
         call: &ToolCall,
+        extent: ReadExtent,
         job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
         if call.tool != AdcpTool::GetProducts || !self.store.may_be_unavailable() {
-            return self.look(call, job).await;
+            return self.look(call, extent, job).await;
         }
         let noting = |reader: &dyn StoreRead| {
             job(&RecordingReader { reader, recent: &self.recent, now: call.elapsed })
         };
-        self.look(call, noting).await
+        self.look(call, extent, noting).await
     }
 
     /// Does a request that has been checked: standing, account, key and work.
@@ -396,8 +398,8 @@ impl Publisher {
         request: &Arc<ToolRequest>,
     ) -> Result<ToolReply, ToolError> {
         // A moment-old state is good enough for a refusal, and for calls outside.
-        let seen =
-            self.read(call, |reader| self.check_admission(call, StorePhase::Look(reader))).await?;
+        let check = |reader: &dyn StoreRead| self.check_admission(call, StorePhase::Look(reader));
+        let seen = self.read(call, ReadExtent::Records, check).await?;
         let (admitted, key) = match seen {
             AdmissionResult::Replay(reply) => return Ok(reply),
             AdmissionResult::New { admitted, key } => (admitted, key),
@@ -426,7 +428,7 @@ impl Publisher {
                     Ok(reply) => Ok(Some(reply)),
                 }
             };
-            if let Some(reply) = self.read(call, work).await? {
+            if let Some(reply) = self.read(call, call.read_extent(), work).await? {
                 return Ok(reply);
             }
         }

@@ -451,6 +451,15 @@ pub enum StoreWork {
     Write,
 }
 
+/// How much a job reads, which decides whether it may stay on a thread that serves other requests, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadExtent {
+    /// A few records by their keys: microseconds in a local database, less than moving to another thread takes.
+    Records,
+    /// Possibly a whole page, or several.
+    Pages,
+}
+
 /// Turn of a caller, given back when it is dropped.
 pub type StoreTurn<'a> = Box<dyn Send + 'a>;
 
@@ -460,7 +469,11 @@ pub trait PublisherStore: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// When the store fails.
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError>;
+    fn read(
+        &self,
+        extent: ReadExtent,
+        job: &mut dyn FnMut(&dyn StoreRead),
+    ) -> Result<(), InternalError>;
 
     /// Runs a job in a transaction, and returns when its changes are on disk, or rolled back if it says so.
     ///
@@ -487,7 +500,7 @@ pub trait PublisherStore: Send + Sync + fmt::Debug {
 }
 
 impl dyn PublisherStore + '_ {
-    /// Reads in one consistent state.
+    /// Reads as much as a job wants in one consistent state.
     ///
     /// # Errors
     /// The error of the job, or that of the store.
@@ -495,10 +508,22 @@ impl dyn PublisherStore + '_ {
         &self,
         job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.look_within(ReadExtent::Pages, job)
+    }
+
+    /// Reads in one consistent state, no more than an extent.
+    ///
+    /// # Errors
+    /// The error of the job, or that of the store.
+    pub fn look_within<T, E: From<InternalError>>(
+        &self,
+        extent: ReadExtent,
+        job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut job = Some(job);
         let mut seen = None;
         // A read is never run again, so that this job, unlike that of `act`, can be consumed.
-        self.read(&mut |reader| seen = job.take().map(|job| job(reader)))?;
+        self.read(extent, &mut |reader| seen = job.take().map(|job| job(reader)))?;
         seen.unwrap_or_else(|| Err(InternalError::new("reading", "the store ran no job").into()))
     }
 

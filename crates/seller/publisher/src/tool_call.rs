@@ -9,6 +9,7 @@ use tradepost_adcp::{AdcpTool, credentials};
 use tradepost_document::json::{Map, Value};
 
 use crate::agent::BuyerAgent;
+use crate::store::ReadExtent;
 
 /// A request for a tool, from a caller that the transport has authenticated.
 #[derive(Debug, Clone)]
@@ -60,6 +61,16 @@ impl ToolCall {
         self.tool.mutates()
             || self.tool == AdcpTool::CheckGovernance
             || (searches && (sandbox || self.tool == AdcpTool::GetProducts))
+    }
+
+    /// Returns how much its work reads.
+    pub(crate) fn read_extent(&self) -> ReadExtent {
+        // What a seller can do is in its profile, and a task is one record.
+        if matches!(self.tool, AdcpTool::GetAdcpCapabilities | AdcpTool::GetTaskStatus) {
+            ReadExtent::Records
+        } else {
+            ReadExtent::Pages
+        }
     }
 
     /// Returns true if its `context` comes back with the answer.

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 use tradepost_publisher::services::BoxFuture;
-use tradepost_publisher::store::{Job, PublisherStore, StoreRead, StoreTurn, StoreWork, TxEnd};
+use tradepost_publisher::store::{
+    Job, PublisherStore, ReadExtent, StoreRead, StoreTurn, StoreWork, TxEnd,
+};
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
@@ -46,8 +48,16 @@ impl SqlPublisherStore {
 }
 
 impl PublisherStore for SqlPublisherStore {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
+    fn read(
+        &self,
+        extent: ReadExtent,
+        job: &mut dyn FnMut(&dyn StoreRead),
+    ) -> Result<(), InternalError> {
         let mut read = || self.store.read_for_publisher(&self.publisher, job).map_err(broken);
+        // Records of a local database are there sooner than another thread takes over the other tasks.
+        if extent == ReadExtent::Records && !self.store.is_shared() {
+            return read();
+        }
         let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
         // Other tasks of the runtime must not block with it.
         if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 
 use super::{
-    EntityKind, EntityOwner, EntityRecord, Job, KeyRow, PublisherStore, Query, StoreRead, StoreTx,
-    Tally, TxEnd,
+    EntityKind, EntityOwner, EntityRecord, Job, KeyRow, PublisherStore, Query, ReadExtent,
+    StoreRead, StoreTx, Tally, TxEnd,
 };
 use crate::decision::DecisionEntry;
 use crate::services::BoxFuture;
@@ -128,7 +128,11 @@ fn read(record: &EntityRecord) -> EntityRecord {
 }
 
 impl PublisherStore for MemoryPublisherStore {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
+    fn read(
+        &self,
+        _: ReadExtent,
+        job: &mut dyn FnMut(&dyn StoreRead),
+    ) -> Result<(), InternalError> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         job(&MemoryTx(RefCell::new(state)));
         Ok(())

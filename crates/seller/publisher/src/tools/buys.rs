@@ -18,7 +18,7 @@ use crate::publisher::Publisher;
 use crate::refusals::{self, ToolError};
 use crate::resolve::CallerReach;
 use crate::services::Supply;
-use crate::store::{StoreRead, Stored};
+use crate::store::{ReadExtent, StoreRead, Stored};
 use crate::tool_call::ToolCall;
 use crate::tool_context::{Prepared, ToolContext};
 use crate::{availability, spending};
@@ -99,7 +99,7 @@ async fn prepared(
         Ok::<_, ToolError>((questions, verifiers.into_inner()))
     };
     let (BuyQuestions { governance: question, order }, verifiers) =
-        publisher.look(call, look).await?;
+        publisher.look(call, ReadExtent::Pages, look).await?;
     order_check::ask(publisher, order).await?;
     let verifications = verdict::ask(publisher, verifiers).await;
     let refused = verifications

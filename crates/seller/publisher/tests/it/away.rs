@@ -12,7 +12,7 @@ use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::services::BoxFuture;
 use tradepost_publisher::store::memory::MemoryPublisherStore;
-use tradepost_publisher::store::{Job, PublisherStore, StoreRead};
+use tradepost_publisher::store::{Job, PublisherStore, ReadExtent, StoreRead};
 
 use crate::products::fitting;
 use crate::support::{Harness, profile};
@@ -36,8 +36,12 @@ impl UnreliableStore {
 }
 
 impl PublisherStore for UnreliableStore {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.check().and_then(|()| self.store.read(job))
+    fn read(
+        &self,
+        extent: ReadExtent,
+        job: &mut dyn FnMut(&dyn StoreRead),
+    ) -> Result<(), InternalError> {
+        self.check().and_then(|()| self.store.read(extent, job))
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {

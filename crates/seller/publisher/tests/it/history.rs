@@ -21,7 +21,7 @@ use tradepost_publisher::services::BoxFuture;
 use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{
     EntityKind, EntityOwner, EntityRecord, IndexField, IndexTerm, Job, KeyRow, PublisherStore,
-    Query, StoreRead, StoreTx, Tally,
+    Query, ReadExtent, StoreRead, StoreTx, Tally,
 };
 
 use crate::support::{Harness, profile};
@@ -41,6 +41,10 @@ struct ReadCounts {
     statements: AtomicUsize,
     /// Statements about orders at the ad server.
     orders: AtomicUsize,
+    /// Largest number of records in one read that announced no more than records.
+    largest_short_read: AtomicUsize,
+    /// Reads that announced pages.
+    page_reads: AtomicUsize,
     /// Lists that were read, each with its query.
     lists: Mutex<Vec<String>>,
 }
@@ -125,8 +129,20 @@ impl<S: StoreTx + ?Sized> StoreTx for CountingTx<'_, S> {
 }
 
 impl PublisherStore for CountingStore {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.store.read(&mut |inner| job(&CountingTx { inner, counts: &self.counts }))
+    fn read(
+        &self,
+        extent: ReadExtent,
+        job: &mut dyn FnMut(&dyn StoreRead),
+    ) -> Result<(), InternalError> {
+        let counts = &self.counts;
+        let before = counts.records.load(Ordering::Relaxed);
+        let read = self.store.read(extent, &mut |inner| job(&CountingTx { inner, counts }));
+        let records = counts.records.load(Ordering::Relaxed) - before;
+        match extent {
+            ReadExtent::Records => counts.largest_short_read.fetch_max(records, Ordering::Relaxed),
+            ReadExtent::Pages => counts.page_reads.fetch_add(1, Ordering::Relaxed),
+        };
+        read
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
@@ -283,6 +299,23 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
             counts.records.load(Ordering::Relaxed) - before
         });
         assert_eq!(of_few, of_many, "{tool:?} {arguments}");
+    }
+    // Such a read keeps the other requests of its thread waiting.
+    let largest = many.1.largest_short_read.load(Ordering::Relaxed);
+    assert!(largest <= 3, "{largest} records in one short read");
+}
+
+#[test]
+fn a_call_answered_from_the_profile_or_one_record_reads_no_page() {
+    let (harness, counts) = with_buys(60);
+    for (tool, arguments, expected) in [
+        (AdcpTool::GetAdcpCapabilities, json!({}), 0),
+        (AdcpTool::GetTaskStatus, json!({"task_id": "task_1"}), 0),
+        (AdcpTool::GetMediaBuys, json!({}), 1),
+    ] {
+        let before = counts.page_reads.load(Ordering::Relaxed);
+        ask(&harness, tool, arguments);
+        assert_eq!(counts.page_reads.load(Ordering::Relaxed) - before, expected, "{tool:?}");
     }
 }
 

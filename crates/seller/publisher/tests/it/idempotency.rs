@@ -10,7 +10,7 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::services::{BoxFuture, RateClass};
 use tradepost_publisher::store::memory::MemoryPublisherStore;
-use tradepost_publisher::store::{Job, PublisherStore, StoreRead};
+use tradepost_publisher::store::{Job, PublisherStore, ReadExtent, StoreRead};
 
 use crate::products::gazette;
 use crate::support::{Harness, profile};
@@ -337,8 +337,12 @@ struct Waiting {
 }
 
 impl PublisherStore for Waiting {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.store.read(job)
+    fn read(
+        &self,
+        extent: ReadExtent,
+        job: &mut dyn FnMut(&dyn StoreRead),
+    ) -> Result<(), InternalError> {
+        self.store.read(extent, job)
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
@@ -426,8 +430,12 @@ fn a_request_that_breaks_leaves_the_key_free() {
     struct FailingFirstWrite(MemoryPublisherStore, Mutex<bool>);
 
     impl PublisherStore for FailingFirstWrite {
-        fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-            self.0.read(job)
+        fn read(
+            &self,
+            extent: ReadExtent,
+            job: &mut dyn FnMut(&dyn StoreRead),
+        ) -> Result<(), InternalError> {
+            self.0.read(extent, job)
         }
 
         fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {

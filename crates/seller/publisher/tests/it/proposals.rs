@@ -11,7 +11,7 @@ use tradepost_document::json::{Value, json};
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::services::{BoxFuture, Supply};
 use tradepost_publisher::store::memory::MemoryPublisherStore;
-use tradepost_publisher::store::{EntityKind, Job, PublisherStore, Query, StoreRead};
+use tradepost_publisher::store::{EntityKind, Job, PublisherStore, Query, ReadExtent, StoreRead};
 
 use crate::products::{fitting, gazette};
 use crate::support::script::Script;
@@ -485,8 +485,12 @@ struct Counted {
 }
 
 impl PublisherStore for Counted {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.store.read(job)
+    fn read(
+        &self,
+        extent: ReadExtent,
+        job: &mut dyn FnMut(&dyn StoreRead),
+    ) -> Result<(), InternalError> {
+        self.store.read(extent, job)
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {

@@ -18,7 +18,9 @@ use tradepost_publisher::catalogue::{Catalogue, ProductTerms};
 use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::services::{BoxFuture, RateClass, Stale, Supply, Unavailable};
 use tradepost_publisher::store::memory::MemoryPublisherStore;
-use tradepost_publisher::store::{EntityKind, Job, New, PublisherStore, Query, StoreRead};
+use tradepost_publisher::store::{
+    EntityKind, Job, New, PublisherStore, Query, ReadExtent, StoreRead,
+};
 
 use crate::support::{Harness, profile, shop};
 
@@ -32,9 +34,13 @@ struct Watched {
 }
 
 impl PublisherStore for Watched {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
+    fn read(
+        &self,
+        extent: ReadExtent,
+        job: &mut dyn FnMut(&dyn StoreRead),
+    ) -> Result<(), InternalError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
-        self.store.read(job)
+        self.store.read(extent, job)
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {

@@ -389,7 +389,7 @@ fn nothing_about_a_person_is_kept() {
             }
         }
     };
-    script.harness.store.read(&mut read).unwrap();
+    script.harness.store.read(tradepost_publisher::store::ReadExtent::Pages, &mut read).unwrap();
     assert!(stored.contains("session_id"), "{stored}");
     assert!(!stored.contains("jane") && !stored.contains("555"), "{stored}");
 }

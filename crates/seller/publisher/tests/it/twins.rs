@@ -21,7 +21,7 @@ use tradepost_publisher::services::BoxFuture;
 use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{
     EntityKind, EntityOwner, EntityRecord, IndexField, IndexTerm, Job, KeyRow, PublisherStore,
-    Query, StoreRead, StoreTx, Tally, own_id,
+    Query, ReadExtent, StoreRead, StoreTx, Tally, own_id,
 };
 
 use crate::support::{Harness, profile, shop};
@@ -121,10 +121,14 @@ impl<S: StoreTx + ?Sized> StoreTx for Recorded<'_, S> {
 }
 
 impl PublisherStore for Recorder {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
+    fn read(
+        &self,
+        extent: ReadExtent,
+        job: &mut dyn FnMut(&dyn StoreRead),
+    ) -> Result<(), InternalError> {
         self.calls.lock().unwrap().push("read".to_owned());
         let calls = &self.calls;
-        self.store.read(&mut |inner| job(&Recorded { inner, calls }))
+        self.store.read(extent, &mut |inner| job(&Recorded { inner, calls }))
     }
 
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {

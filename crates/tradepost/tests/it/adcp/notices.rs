@@ -21,7 +21,9 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 use tradepost_keys::http_signature::TargetUri;
 use tradepost_publisher::services::BoxFuture;
-use tradepost_publisher::store::{Job, New, PublisherStore, Query, StoreRead, StoreTx, Stored};
+use tradepost_publisher::store::{
+    Job, New, PublisherStore, Query, ReadExtent, StoreRead, StoreTx, Stored,
+};
 use tradepost_publisher::task::QueuedNotification;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
@@ -273,8 +275,12 @@ fn w_5_nothing_is_sent_where_the_guard_forbids_it() {
 struct StuckStore(SqlPublisherStore, Arc<Notify>);
 
 impl PublisherStore for StuckStore {
-    fn read(&self, job: &mut dyn FnMut(&dyn StoreRead)) -> Result<(), InternalError> {
-        self.0.read(job)
+    fn read(
+        &self,
+        extent: ReadExtent,
+        job: &mut dyn FnMut(&dyn StoreRead),
+    ) -> Result<(), InternalError> {
+        self.0.read(extent, job)
     }
 
     fn write(&self, _: Job) -> BoxFuture<'_, Result<(), InternalError>> {

@@ -13,7 +13,7 @@ use crate::publisher::Publisher;
 use crate::refusals::{self, ToolError};
 use crate::resolve::NaturalKey;
 use crate::services::Challenge;
-use crate::store::{StoreRead, Stored};
+use crate::store::{ReadExtent, StoreRead, Stored};
 use crate::tool_call::ToolCall;
 use crate::tool_context::{Prepared, Proofs};
 
@@ -34,7 +34,8 @@ pub(in crate::tools) async fn prepare(
         return Ok(Prepared::default());
     }
     let mut asked: Vec<(String, Challenge)> = Vec::new();
-    let known = publisher.look(call, |reader| named(form, admitted, reader)).await?;
+    let known =
+        publisher.look(call, ReadExtent::Pages, |reader| named(form, admitted, reader)).await?;
     for (place, (row, known)) in form.accounts.iter().zip(known).enumerate() {
         let configs = row.notification_configs.as_deref().unwrap_or_default();
         // An invalid row is refused anyway and is not challenged.

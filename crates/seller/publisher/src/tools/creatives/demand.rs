@@ -16,7 +16,7 @@ use crate::creative::{Creative, GivenCreative};
 use crate::forms::creatives::{CreativeAsset, SyncCreatives};
 use crate::publisher::Publisher;
 use crate::refusals::ToolError;
-use crate::store::{StoreRead, Stored};
+use crate::store::{ReadExtent, StoreRead, Stored};
 use crate::tool_call::ToolCall;
 use crate::tool_context::Prepared;
 use crate::tools::buyer_records;
@@ -116,7 +116,7 @@ pub(in crate::tools) async fn prepare(
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
     let look = |reader: &dyn StoreRead| questions(publisher, form, admitted, reader);
-    let questions = publisher.look(call, look).await?;
+    let questions = publisher.look(call, ReadExtent::Pages, look).await?;
     let verifications = verdict::ask(publisher, questions).await;
     Ok(Prepared { verifications, ..Prepared::default() })
 }
