@@ -1,7 +1,7 @@
 //! Checks of a server's environment from outside: host names, certificates, agent cards, connections to
 //! destinations, feeds, clock, disk, permissions and the store. It only sends requests for a card, a key
 //! set or the headers of a feed, and changes nothing. The steps that bring a dealer online, whose test lead is stored
-//! and erased, are in [`crate::first_steps`]; their findings have the same form.
+//! and erased, are in [`tradepost_runtime::first_steps`]; their findings have the same form.
 //!
 //! Each check has a timeout, and all run concurrently. A finding names the part of the configuration, and
 //! never an address or a secret from it.
@@ -14,10 +14,9 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tradepost_document::words;
+use tradepost_runtime::config::Config;
 use tradepost_server::clock::Clock;
 use tradepost_store::privacy::OperatorKeys;
-
-use crate::config::Config;
 
 mod connectivity;
 mod machine;

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use tradepost_document::json::{Map, Value};
 use tradepost_publisher::money::CURRENCIES;
-
-use crate::text_table::cells::{self, CellAmount, CellMistake};
-use crate::text_table::{ColumnMapping, RowMistake};
+use tradepost_runtime::text_table::cells::{self, CellAmount, CellMistake};
+use tradepost_runtime::text_table::{ColumnMapping, RowMistake};
 
 pub mod field;
 mod formats;
@@ -22,7 +21,7 @@ mod words;
 pub use field::ProductField;
 pub use merge::{MergedCatalogue, merge};
 
-pub use crate::text_table::TableUnreadable;
+pub use tradepost_runtime::text_table::TableUnreadable;
 
 /// Maximum size of a table in bytes.
 pub const MAX_BYTES: usize = 16 * 1024 * 1024;

@@ -17,15 +17,14 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_publisher::agent::Billing;
+use tradepost_runtime::config::{Config, PublisherConfig};
+use tradepost_runtime::step_test::LIMITS;
+use tradepost_runtime::wiring::Wiring;
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_server::http;
 use tradepost_store::{ApiKey, Store};
-
-use crate::config::{Config, PublisherConfig};
-use crate::step_test::LIMITS;
-use crate::wiring::Wiring;
 
 /// Least budget of the test, when no price asks for more.
 const LEAST_BUDGET: f64 = 100.0;

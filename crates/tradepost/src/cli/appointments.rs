@@ -19,6 +19,7 @@ use tradepost_dealer::settings::DealerSettings;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json, object};
+use tradepost_runtime::config::{Config, DealerConfig};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 
@@ -30,7 +31,6 @@ use super::output::table::TableColumn::{Number, Text};
 use super::output::{CommandFailure, one_of};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers, nearest};
-use crate::config::{Config, DealerConfig};
 
 mod feed;
 mod ics;

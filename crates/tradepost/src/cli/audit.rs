@@ -15,6 +15,7 @@ use tradepost_dealer::consent::{ConsentCheck, ConsentFault, from_hex, hex};
 use tradepost_dealer::staff::{AuditEntry, EVERYBODY, RecordCheck};
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::evidence;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 
@@ -23,7 +24,6 @@ use super::output::table::{Cells, TableColumn};
 use super::output::{CommandFailure, read_text, save};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, console, dealers};
-use crate::evidence;
 
 mod stored;
 

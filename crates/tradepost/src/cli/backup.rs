@@ -5,6 +5,9 @@ use std::io::{self, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use tradepost_document::json::json;
+use tradepost_runtime::backup::sealed::BackupSecret;
+use tradepost_runtime::backup::{self, Manifest, Unusable};
+use tradepost_runtime::config::Config;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::copies;
@@ -14,9 +17,6 @@ use super::output::CommandFailure;
 use super::serve::lock::lock_copies;
 use super::store_location::StoreOptions;
 use super::{Context, Outcome};
-use crate::backup::sealed::BackupSecret;
-use crate::backup::{self, Manifest, Unusable};
-use crate::config::Config;
 
 /// Warning when the chains of consents were not checked.
 pub(super) const UNCHECKED: &str = "warning: the consents were not checked because the key of personal data is missing; name its file with \

@@ -8,6 +8,12 @@ use tradepost_document::json::{Value, json};
 use tradepost_document::toml;
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::catalogue::Catalogue;
+use tradepost_runtime::acme;
+use tradepost_runtime::adcp::ad_server;
+use tradepost_runtime::config::delivery::DeliveryConfig;
+use tradepost_runtime::config::{Config, DealerConfig, PublisherConfig, Tls, read};
+use tradepost_runtime::delivery::channel;
+use tradepost_runtime::feeds::FeedSource;
 use tradepost_server::clock::Clock;
 use tradepost_server::tls::{self, ServerIdentity};
 
@@ -18,13 +24,6 @@ use super::{Context, Outcome, toml_file};
 mod warnings;
 
 pub(crate) use warnings::{ConfigWarning, warnings};
-
-use crate::acme;
-use crate::adcp::ad_server;
-use crate::config::delivery::DeliveryConfig;
-use crate::config::{Config, DealerConfig, PublisherConfig, Tls, read};
-use crate::delivery::channel;
-use crate::feeds::FeedSource;
 
 /// Hint for files that cannot be used.
 const CORRECT: &str = "correct the listed settings; paths are relative to the working directory";

@@ -11,12 +11,14 @@ use tradepost_admin::people::{
     AddMember, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer, StaffRefusal,
     add_member, remove_member, reset_second_factor, set_password,
 };
+use tradepost_console::{name_bucket, password};
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::local_time::short;
 use tradepost_dealer::staff::{AuditEntry, EVERYBODY, RecordCheck, StaffRole, readable_detail};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json, object};
+use tradepost_runtime::random;
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
@@ -29,7 +31,6 @@ use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers};
-use crate::console::{name_bucket, password};
 
 /// Number of audit entries that are listed.
 const ENTRIES: u32 = 1_000;
@@ -272,7 +273,7 @@ pub(super) fn name(text: &str) -> Result<String, String> {
 /// Returns the password, and true when it was generated and has to be shown.
 fn new_password(from_stdin: bool, name: &str) -> Result<(String, bool), CommandFailure> {
     if !from_stdin {
-        let made_up = password::token()?;
+        let made_up = random::token()?;
         return Ok((made_up, true));
     }
     let mut text = String::new();

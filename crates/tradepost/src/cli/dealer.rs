@@ -9,6 +9,7 @@ use remote::Remote;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::problem::Problems;
 use tradepost_document::toml::{self, Variables};
+use tradepost_runtime::hosting::{Fixed, HostedDealers, HostingError, HostingRefusal};
 use tradepost_server::clock::Clock;
 use tradepost_store::HostedState;
 
@@ -17,7 +18,6 @@ use super::output::{CommandFailure, unreadable};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers, toml_file};
 use crate::cli::operator::operator;
-use crate::hosting::{Fixed, HostedDealers, HostingError, HostingRefusal};
 
 mod remote;
 
@@ -207,32 +207,31 @@ impl Whereto {
 
 impl DealerAdmin for HostedDealers {
     fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, CommandFailure> {
-        Ok(self.add(documents, force)?)
+        self.add(documents, force).map_err(hosting_failure)
     }
 
     fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), CommandFailure> {
-        Ok(self.list(after, PAGE, all)?)
+        self.list(after, PAGE, all).map_err(hosting_failure)
     }
 
     fn show(&self, id: &str) -> Result<Value, CommandFailure> {
-        Ok(self.show(id)?)
+        self.show(id).map_err(hosting_failure)
     }
 
     fn change(&self, id: &str, document: &Value, patch: bool, expected: Option<i64>) -> Outcome {
-        Ok(self.change(id, document, patch, expected)?)
+        self.change(id, document, patch, expected).map_err(hosting_failure)
     }
 
     fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Outcome {
-        Ok(self.set_state(id, state, expected)?)
+        self.set_state(id, state, expected).map_err(hosting_failure)
     }
 }
 
-impl From<HostingError> for CommandFailure {
-    fn from(error: HostingError) -> Self {
-        match error {
-            HostingError::Refused(refusal) => refused(&refusal),
-            HostingError::Broken(fault) => Self::fault(fault),
-        }
+/// Converts an error of hosting to the failure of a command.
+fn hosting_failure(error: HostingError) -> CommandFailure {
+    match error {
+        HostingError::Refused(refusal) => refused(&refusal),
+        HostingError::Broken(fault) => CommandFailure::fault(fault),
     }
 }
 

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use tradepost_document::json::json;
+use tradepost_runtime::config::{Config, read};
+use tradepost_runtime::hosting::{self, Fixed};
 use tradepost_store::Store;
 
 use super::Context;
 use super::nearest::nearest;
 use super::output::CommandFailure;
 use super::store_location::StoreOptions;
-use crate::config::{Config, read};
-use crate::hosting::{self, Fixed};
 
 /// Default configuration file.
 pub const CONFIG: &str = "tradepost.toml";

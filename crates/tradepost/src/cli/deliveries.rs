@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use tokio::runtime::Builder;
 use tradepost_dealer::delivery::DeliveryRecord;
 use tradepost_document::json::Value;
+use tradepost_runtime::config::delivery::DeliveryConfig;
+use tradepost_runtime::delivery::channel::{self, OutgoingMessage, TestRefused};
 use tradepost_server::clock::Clock;
 
 use super::Context;
@@ -14,8 +16,6 @@ use super::context::runtime;
 use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
-use crate::config::delivery::DeliveryConfig;
-use crate::delivery::channel::{self, OutgoingMessage, TestRefused};
 
 /// Texts of a list of deliveries.
 #[derive(Debug, Clone, Copy)]

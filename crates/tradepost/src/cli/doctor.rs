@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::hosting::Fixed;
 use tradepost_server::clock::Clock;
 
 use super::context::runtime;
@@ -18,7 +19,6 @@ use super::output::{AMISS, CommandFailure};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome};
 use crate::doctor::{DoctorFinding, Examiner, FindingState, Keeping};
-use crate::hosting::Fixed;
 
 mod steps;
 

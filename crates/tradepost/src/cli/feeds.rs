@@ -16,6 +16,10 @@ use tradepost_admin::feeds::{
 use tradepost_demo::dealer as demo;
 use tradepost_demo::dealer::feed::formats::DemoFormat;
 use tradepost_document::json::{Value, json, object};
+use tradepost_runtime::config::feeds::From;
+use tradepost_runtime::config::feeds::Guard;
+use tradepost_runtime::feeds::report::RunReport;
+use tradepost_runtime::feeds::{FeedSource, folder, pull, run};
 use tradepost_server::clock::Clock;
 use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 
@@ -26,10 +30,6 @@ use super::output::table::{self, Cells, TableWidth};
 use super::output::{CommandFailure, unreadable, word};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers};
-use crate::config::feeds::From;
-use crate::config::feeds::Guard;
-use crate::feeds::report::RunReport;
-use crate::feeds::{FeedSource, folder, pull, run};
 
 /// Maximum number of runs that are shown.
 const MAX_RUNS: usize = 10;
@@ -123,7 +123,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     }
 }
 
-fn sources(dealers: &[crate::config::DealerConfig]) -> Result<Vec<FeedSource>, CommandFailure> {
+fn sources(
+    dealers: &[tradepost_runtime::config::DealerConfig],
+) -> Result<Vec<FeedSource>, CommandFailure> {
     let mut all = Vec::new();
     for dealer in dealers {
         let found = FeedSource::open_all(&Arc::new(dealer.clone()));
@@ -318,7 +320,10 @@ pub(super) fn refused(error: AdminError<FeedRefusal>) -> CommandFailure {
 }
 
 /// Fetches the file at an address, whether or not it has changed.
-fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, CommandFailure> {
+fn fetched(
+    address: &tradepost_runtime::config::feeds::Pull,
+    clock: &Clock,
+) -> Result<File, CommandFailure> {
     let runtime = runtime(Builder::new_current_thread())?;
     // An empty state makes the request unconditional: the user wants the feed run now.
     let answer = runtime.block_on(pull::fetch(address, &FeedState::default(), clock.now()));

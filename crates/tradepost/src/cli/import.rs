@@ -13,6 +13,10 @@ use tradepost_dealer::import::{
     self, DealerFeed, FeedReport, FeedTarget, Mapping, Preset, SortedFeed,
 };
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::feeds::Guard;
+use tradepost_runtime::config::{Config, DealerConfig};
+use tradepost_runtime::feeds::guard::reasons;
+use tradepost_runtime::feeds::run;
 use tradepost_server::clock::Clock;
 use tradepost_store::{Replacement, Store};
 
@@ -21,10 +25,6 @@ use super::output::table::{TableColumn, TableWidth, rows};
 use super::output::{CommandFailure, Output, word};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers, feeds, toml_file};
-use crate::config::feeds::Guard;
-use crate::config::{Config, DealerConfig};
-use crate::feeds::guard::reasons;
-use crate::feeds::run;
 
 /// Maximum number of skipped rows that people are shown; programs get all in the report.
 const MAX_SHOWN_SKIPS: usize = 20;

@@ -6,10 +6,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use tradepost_document::json::json;
+use tradepost_runtime::config::TEMPLATE;
 
 use super::output::{CommandFailure, unwritten};
 use super::{Context, Outcome};
-use crate::config::TEMPLATE;
 
 mod wizard;
 

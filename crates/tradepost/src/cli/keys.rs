@@ -15,6 +15,9 @@ use tradepost_document::catalog::Vocabulary;
 use tradepost_document::format;
 use tradepost_document::json::{Value, object};
 use tradepost_document::toml::parse_duration;
+use tradepost_runtime::config::Config;
+use tradepost_runtime::gate::KeyScope;
+use tradepost_runtime::hosting::api::AdminScope;
 use tradepost_server::auth::key::{NewApiKey, is_name};
 use tradepost_server::clock::Clock;
 use tradepost_server::permission::Permission;
@@ -26,9 +29,6 @@ use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers, import, publisher};
-use crate::config::Config;
-use crate::gate::KeyScope;
-use crate::hosting::api::AdminScope;
 
 /// Subcommands of `tradepost keys`.
 #[derive(Debug, Subcommand)]

@@ -19,6 +19,9 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format;
 use tradepost_document::json::json;
 use tradepost_document::words;
+use tradepost_runtime::config::read;
+use tradepost_runtime::lead_export as export;
+use tradepost_runtime::lead_export::ExportedLead;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 
@@ -28,9 +31,6 @@ use super::output::table::TableWidth;
 use super::output::{CommandFailure, explained};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers as known_dealers};
-use crate::config::read;
-use crate::lead_export as export;
-use crate::lead_export::ExportedLead;
 
 pub(in crate::cli) mod consent;
 mod deliveries;

@@ -6,12 +6,11 @@ use tradepost_commands::explain::ExplainedCode;
 use tradepost_dealer::appointment::change::CalendarCode;
 use tradepost_dealer::import::{RowWarning, SkipReason};
 use tradepost_document::catalog::Vocabulary;
+use tradepost_runtime::acme::failure as acme;
+use tradepost_runtime::alerts::watch::AlertKind;
+use tradepost_runtime::hosting;
 use tradepost_server::health::CertificateRemark;
 use tradepost_store::StoreRemark;
-
-use crate::acme::failure as acme;
-use crate::alerts::watch::AlertKind;
-use crate::hosting;
 
 tradepost_document::catalog! {
     /// Code that the server shows outside of the catalogs.

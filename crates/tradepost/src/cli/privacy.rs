@@ -14,6 +14,8 @@ use tradepost_dealer::staff::LeadNote;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json, object};
+use tradepost_runtime::evidence;
+use tradepost_runtime::lead_export::{ExportedLead, record};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_store::privacy::OperatorKeys;
@@ -26,8 +28,6 @@ use super::output::{CommandFailure, save};
 use super::serve::lock::lock;
 use super::store_location::{StoreOptions, still_locked};
 use super::{Context, Outcome, dealers};
-use crate::evidence;
-use crate::lead_export::{ExportedLead, record};
 
 mod forget;
 

@@ -19,15 +19,15 @@ use tradepost_publisher::staff::list::Subject;
 use tradepost_publisher::staff::{
     CreativeChangeReason, DecisionError, DecisionStep, DecisionSubject, LastDecision, StateChange,
 };
+use tradepost_runtime::adcp::offline::OfflineServices;
+use tradepost_runtime::adcp::store::SqlPublisherStore;
+use tradepost_runtime::config::{self, Config, read};
 
 use self::decider::Decider;
 use super::operator::{admin, failure};
 use super::output::{CommandFailure, one_of};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, check_config};
-use crate::adcp::offline::OfflineServices;
-use crate::adcp::store::SqlPublisherStore;
-use crate::config::{self, Config, read};
 
 mod ad_server;
 pub(super) mod adagents;

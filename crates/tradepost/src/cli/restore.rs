@@ -6,6 +6,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tradepost_document::json::json;
+use tradepost_runtime::backup::sealed::BackupSecret;
+use tradepost_runtime::backup::{self, Manifest, Unusable};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::copies::{self, NotPut};
@@ -17,8 +19,6 @@ use super::output::{CommandFailure, unreadable};
 use super::serve::lock::{lock, lock_copies};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome};
-use crate::backup::sealed::BackupSecret;
-use crate::backup::{self, Manifest, Unusable};
 
 /// Folder beside the database for the data that was there before.
 const PREVIOUS_DATA_FOLDER: &str = "before-restore";

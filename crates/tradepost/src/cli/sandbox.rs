@@ -21,7 +21,7 @@ use super::output::table::{self, Cells, TableWidth};
 use super::output::{CommandFailure, Output, unreadable};
 use super::report_file::{Also, save};
 use super::{Context, Outcome, toml_file};
-use crate::wiring::demo::{DemoCast, TOKENS};
+use crate::demo::{DemoCast, TOKENS};
 
 /// Exit code when the buyer made a mistake.
 const BUYER_MISTAKE_EXIT_CODE: u8 = 3;

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use tradepost_document::json::json;
+use tradepost_runtime::config::Config;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::privacy::OperatorKeys;
@@ -17,7 +18,6 @@ use tradepost_store::{DatabaseUrl, Locked, Store};
 
 use super::output::CommandFailure;
 use super::{Context, check_config, data_folder, dealers};
-use crate::config::Config;
 
 /// Environment variable with the database, for all commands.
 pub(super) const VARIABLE: &str = "TRADEPOST_SERVER__DATABASE";

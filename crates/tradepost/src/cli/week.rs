@@ -6,6 +6,8 @@ use jiff::SignedDuration;
 use tradepost_admin::week::{ShowWeek, WeekRefusal, WeekReport, show_week};
 use tradepost_dealer::week::CalendarWeek;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::{Config, DealerConfig};
+use tradepost_runtime::hosting::{self, Fixed};
 use tradepost_store::Store;
 use tradepost_store::week::{
     DayCounts, EmptySearchRow, EmptySearchWeek, WaitingTime, WaitingTimes, WeekFigures, total,
@@ -17,8 +19,6 @@ use super::output::table::TableColumn::{Number, Text};
 use super::output::table::{self, Cells, TableColumn, TableWidth};
 use super::store_location::StoreOptions;
 use super::{Context, Outcome, dealers};
-use crate::config::{Config, DealerConfig};
-use crate::hosting::{self, Fixed};
 
 /// Arguments of `tradepost week`.
 #[derive(Debug, clap::Args)]

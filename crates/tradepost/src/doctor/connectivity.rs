@@ -3,14 +3,14 @@
 
 use jiff::Timestamp;
 use reqwest::Url;
+use tradepost_runtime::config::delivery::DeliveryConfig;
+use tradepost_runtime::config::feeds::{FeedLocation, From, Sftp};
+use tradepost_runtime::delivery::channel;
+use tradepost_runtime::feeds::sftp;
 use tradepost_server::auth::KeySource;
 use tradepost_server::tls::peer::{self, PeerError};
 
 use super::{Area, DoctorFinding, Examiner, FindingSubject, RunningChecks, judge_end};
-use crate::config::delivery::DeliveryConfig;
-use crate::config::feeds::{FeedLocation, From, Sftp};
-use crate::delivery::channel;
-use crate::feeds::sftp;
 
 impl Examiner {
     pub(super) fn check_connectivity(&self, checks: &mut RunningChecks) {

@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use tradepost_runtime::config::Config;
+use tradepost_runtime::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod};
+use tradepost_runtime::config::feeds::{FeedConfig, FeedLocation, From};
 use tradepost_store::{Store, room};
 
 use super::{Area, DoctorFinding, Examiner, FindingSubject, Keeping, RunningChecks};
 use crate::cli::check_config;
-use crate::config::Config;
-use crate::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod};
-use crate::config::feeds::{FeedConfig, FeedLocation, From};
 
 /// Multiple of the space to be kept free below which a warning is given.
 const WARNING_FACTOR: u64 = 8;

@@ -10,14 +10,14 @@ use tradepost_client::discover::is_this_machine;
 use tradepost_client::transport::innermost;
 use tradepost_document::http::date;
 use tradepost_document::json::{self, Value};
+use tradepost_runtime::acme;
+use tradepost_runtime::config::acme::Acme;
 use tradepost_server::tls::peer::PeerError;
 use tradepost_server::tls::{self, peer};
 
 use super::{
     Area, CheckOutcome, DoctorFinding, Examiner, FindingSubject, RunningChecks, judge_end,
 };
-use crate::acme;
-use crate::config::acme::Acme;
 
 /// Path of an agent card (A2A §8.2).
 const CARD_PATH: &str = "/.well-known/agent-card.json";

@@ -8,16 +8,16 @@ use tradepost_dealer::local_time::short;
 use tradepost_publisher::inventory::audit;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::store::PublisherStore;
+use tradepost_runtime::adcp::offline::OfflineServices;
+use tradepost_runtime::adcp::store::SqlPublisherStore;
+use tradepost_runtime::config::feeds::{FeedConfig, From};
+use tradepost_runtime::config::{Config, DealerConfig, PublisherConfig};
+use tradepost_runtime::hosting::{self, Fixed};
 use tradepost_server::fault::InternalError;
 use tradepost_store::{DatabaseUrl, Store};
 
 use super::{Area, DoctorFinding, Examiner, FindingSubject, RunningChecks};
-use crate::adcp::offline::OfflineServices;
-use crate::adcp::store::SqlPublisherStore;
 use crate::cli::check_config::load_catalogues;
-use crate::config::feeds::{FeedConfig, From};
-use crate::config::{Config, DealerConfig, PublisherConfig};
-use crate::hosting::{self, Fixed};
 
 /// Location of the store.
 #[derive(Debug, Clone)]

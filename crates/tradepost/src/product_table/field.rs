@@ -2,9 +2,9 @@
 
 use tradepost_document::catalog;
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_runtime::text_table::normalised;
 
 use super::words;
-use crate::text_table::normalised;
 
 catalog! {
     /// Field of a product that a column can hold.

@@ -1,9 +1,8 @@
 //! Creative formats by the words that people use for them: 300x250, video 30s, native.
 
 use tradepost_document::json::{Map, Value, json};
-
-use crate::text_table::cells::{CellMistake, quoted};
-use crate::text_table::normalised;
+use tradepost_runtime::text_table::cells::{CellMistake, quoted};
+use tradepost_runtime::text_table::normalised;
 
 /// Format that a word means.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_publisher::catalogue::CHANNELS;
+use tradepost_runtime::text_table::TextRow;
+use tradepost_runtime::text_table::cells::{self, CellMistake, quoted};
 
 use super::field::ProductField;
 use super::sheet::Sheet;
 use super::{
     ColumnUse, MAPPING, ProductTable, TableProblem, TableProduct, TableSettings, formats, words,
 };
-use crate::text_table::TextRow;
-use crate::text_table::cells::{self, CellMistake, quoted};
 
 mod price;
 

@@ -1,10 +1,10 @@
 //! The columns of a table of products: which heading means which field.
 
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_runtime::text_table::{self, TextTableLimits, normalised};
 
 use super::field::{HeadingMeaning, ProductField, meaning};
 use super::{ColumnChoice, MAPPING, MAX_BYTES, MAX_ROWS, TableProblem, TableUnreadable};
-use crate::text_table::{self, TextTableLimits, normalised};
 
 /// A table with its columns.
 pub(super) struct Sheet {

@@ -3,9 +3,8 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
-
-use crate::text_table::cells::{CellMistake, items, quoted};
-use crate::text_table::normalised;
+use tradepost_runtime::text_table::cells::{CellMistake, items, quoted};
+use tradepost_runtime::text_table::normalised;
 
 /// Reads countries, in two letters each. All countries are an empty list.
 pub(super) fn countries(text: &str) -> Result<Vec<String>, CellMistake> {

@@ -6,7 +6,6 @@ use std::process::Command;
 use expect_test::{Expect, expect};
 use jiff::SignedDuration;
 use proptest::prelude::*;
-use tradepost::config::read;
 use tradepost_aap::Version;
 use tradepost_aap::lead::AppointmentType;
 use tradepost_dealer::adf::{
@@ -19,6 +18,7 @@ use tradepost_dealer::record::{
 use tradepost_dealer::settings::DealerSettings;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::read;
 
 use crate::beside::{published, without};
 

@@ -2,11 +2,11 @@
 
 use expect_test::expect;
 use jiff::{SignedDuration, Timestamp};
-use tradepost::config::{AuthSettings, Config, RateLimitConfig};
-use tradepost::gate::KeyScope;
 use tradepost_dealer::record::AppointmentState;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::{AuthSettings, Config, RateLimitConfig};
+use tradepost_runtime::gate::KeyScope;
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
 

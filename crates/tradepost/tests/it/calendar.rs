@@ -37,7 +37,7 @@ fn drive(name: &str, at: &str) -> Value {
     with(lead(), &changes)
 }
 
-fn uncapped(config: &mut tradepost::config::Config) {
+fn uncapped(config: &mut tradepost_runtime::config::Config) {
     let caps = &mut config.dealers[0].terms.leads.confirmations;
     caps.per_address = 1_000;
     caps.per_contact = 1_000;

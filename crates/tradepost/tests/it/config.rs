@@ -3,11 +3,11 @@
 use expect_test::{Expect, expect};
 use jiff::SignedDuration;
 use proptest::prelude::*;
-use tradepost::config::TEMPLATE;
-use tradepost::config::read::{demo, read};
-use tradepost::config::{Config, WebOrigin};
 use tradepost_adcp::signing::DigestRule;
 use tradepost_document::catalog::Vocabulary;
+use tradepost_runtime::config::TEMPLATE;
+use tradepost_runtime::config::read::{demo, read};
+use tradepost_runtime::config::{Config, WebOrigin};
 
 const MINIMAL: &str = r#"
 [[dealers]]

@@ -26,13 +26,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 
 use jiff::SignedDuration;
-use tradepost::config::{Config, ConsoleConfig as Settings, SecondFactorPolicy};
-use tradepost::console::{Console, password};
-use tradepost::empty_searches::EmptySearchRecorder;
-use tradepost::wiring::Wiring;
+use tradepost_console::{Console, password};
 use tradepost_dealer::import::FeedUnit;
 use tradepost_dealer::staff::StaffRole;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::{Config, ConsoleConfig as Settings, SecondFactorPolicy};
+use tradepost_runtime::empty_searches::EmptySearchRecorder;
+use tradepost_runtime::wiring::Wiring;
 use tradepost_server::clock::{Clock, ManualClock};
 use tradepost_server::http;
 use tradepost_server::metrics::Metrics;

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod, Http};
-use tradepost::delivery::Deliveries;
 use tradepost_dealer::adf::AdfOptions;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, LeadDestination, MessageFormat};
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod, Http};
+use tradepost_runtime::delivery::Deliveries;
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::ClockAndRandom;
 

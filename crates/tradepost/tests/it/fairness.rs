@@ -14,8 +14,8 @@ use hyper::body::Frame;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use jiff::SignedDuration;
-use tradepost::config::Config;
 use tradepost_document::json::json;
+use tradepost_runtime::config::Config;
 
 use crate::process::{DEALER, Process};
 use crate::support::client::{self, Response};

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use tradepost::hosting::api::OPENAPI;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::hosting::api::OPENAPI;
 
 use crate::process::{Process, data};
 use crate::support::client::{self, Response};
@@ -157,7 +157,7 @@ pub fn check_answer(method: &str, path: &str, answer: &Response) {
     if promised["description"] == "Why not." {
         let code = body["error"]["code"].as_str().unwrap();
         use tradepost_document::catalog::Vocabulary as _;
-        let code = tradepost::hosting::HostingErrorCode::from_name(code).unwrap();
+        let code = tradepost_runtime::hosting::HostingErrorCode::from_name(code).unwrap();
         assert_eq!(code.http(), answer.status);
     }
 }
@@ -174,7 +174,7 @@ fn the_api_document_names_every_code_and_is_served() {
         .unwrap();
     let codes: Vec<_> =
         codes.as_array().unwrap().iter().map(|code| code.as_str().unwrap()).collect();
-    assert_eq!(codes, tradepost::hosting::HostingErrorCode::NAMES);
+    assert_eq!(codes, tradepost_runtime::hosting::HostingErrorCode::NAMES);
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn a_second_feed_removes_only_what_it_omits() {
 
 #[test]
 fn the_demo_configuration_charges_the_demo_inventorys_fees() {
-    let config = tradepost::config::read::demo();
+    let config = tradepost_runtime::config::read::demo();
     let [dealer] = config.dealers.as_slice() else { panic!("the demo has one dealer") };
     assert_eq!(import::FeedTarget::from_dealer(&dealer.terms), demo::target());
 }

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::conformance::Profile;
-use tradepost::config::AuthSettings;
 use tradepost_aap::Version;
 use tradepost_client::HttpTransport;
 use tradepost_client::transport::TransportLimits;
@@ -16,6 +15,7 @@ use tradepost_probe::check::{self, RequirementLevel};
 use tradepost_probe::grade::Grade;
 use tradepost_probe::report::AgentReport;
 use tradepost_probe::{ProbeOptions, Waiver, checks, html, junit, probe};
+use tradepost_runtime::config::AuthSettings;
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost::refusals::RefusalRecorder;
 use tradepost_document::json::json;
+use tradepost_runtime::refusals::RefusalRecorder;
 use tradepost_server::clock::Clock;
 use tradepost_server::metrics::CallerKind;
 use tradepost_server::refusals::{FieldError, RefusalSink as _, RefusedRequest};

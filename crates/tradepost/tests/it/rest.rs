@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::conformance::{Conformance, Profile};
 use expect_test::{Expect, expect};
-use tradepost::gate::KeyScope;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::gate::KeyScope;
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
 

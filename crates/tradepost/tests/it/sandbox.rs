@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tradepost::wiring::demo::DemoCast;
+use tradepost::demo::DemoCast;
 use tradepost_aap::{AapCode, Skill, Version};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};

@@ -69,14 +69,14 @@ fn the_card_can_be_cached_and_revalidated() {
 fn the_cards_id_changes_exactly_when_the_card_does() {
     use std::sync::Arc;
 
-    use tradepost::aap::card::publish;
+    use tradepost_runtime::aap::card::publish;
     use tradepost_store::Store;
 
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(Store::open(directory.path()).unwrap());
     let mut dealer = crate::support::dealer::config().dealers.remove(0);
     let mut calls = 0;
-    let mut id_of = |dealer: &tradepost::config::DealerConfig, base: &str| {
+    let mut id_of = |dealer: &tradepost_runtime::config::DealerConfig, base: &str| {
         calls += 1;
         let now = format!("2026-04-30T12:00:0{calls}Z").parse().unwrap();
         publish(dealer, base, |hash| store.card_identity("d", hash, format!("id-{calls}"), now))

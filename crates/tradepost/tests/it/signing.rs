@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use tradepost::config::CardSigning;
 use tradepost_document::json::{Value, json};
 use tradepost_keys::Algorithm;
 use tradepost_keys::card::{CardVerdict, SignedCard};
 use tradepost_keys::keyset::KeySet;
 use tradepost_keys::private::{SigningKey, generate};
+use tradepost_runtime::config::CardSigning;
 
 use crate::beside::without;
 use crate::support::{TestServer, at, client, start, start_with};
@@ -76,7 +76,7 @@ fn a_new_signature_keeps_the_tag_a_new_key_not() {
     let data = folder.path().join("data");
     // Several starts on one data folder.
     let publish = |key: Option<&Path>, now: &str| {
-        use tradepost::aap::card;
+        use tradepost_runtime::aap::card;
         let store = tradepost_store::Store::open(&data).unwrap();
         let dealer = &crate::support::dealer::config().dealers[0];
         let fresh = uuid::Uuid::now_v7().to_string();

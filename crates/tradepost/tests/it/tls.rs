@@ -8,8 +8,8 @@ use jiff::SignedDuration;
 use rustls::ProtocolVersion;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
-use tradepost::config::Config;
 use tradepost_document::json::json;
+use tradepost_runtime::config::Config;
 
 use crate::support::tls::{self, Authority, NAME, connect, request};
 use crate::support::{TestServer, client, envelope, h2, start_with};

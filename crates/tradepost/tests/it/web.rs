@@ -5,8 +5,8 @@ use std::io::Read as _;
 use crate::conformance::Profile;
 use expect_test::{Expect, expect};
 use flate2::read::GzDecoder;
-use tradepost::config::WebOrigin;
 use tradepost_document::json::json;
+use tradepost_runtime::config::WebOrigin;
 
 use crate::support::client::{self, Response};
 use crate::support::{TestServer, compare, envelope, lead, start, start_conformance, start_with};

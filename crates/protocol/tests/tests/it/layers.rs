@@ -1,10 +1,10 @@
-//! Order of the modules of the binary: what is read first names nothing of what is built on it.
+//! Order of the modules of `crates/seller/runtime`: what is read first names nothing of what is built on it.
 
 use std::collections::BTreeSet;
 
 use crate::circles::Crate;
 
-/// A module of the binary, and the modules that none of its files may name.
+/// A module of the crate, and the modules that none of its files may name.
 struct Layer {
     module: &'static str,
     may_not_name: &'static [&'static str],
@@ -16,35 +16,16 @@ const LAYERS: &[Layer] = &[
     Layer {
         module: "config",
         may_not_name: &[
-            "aap", "acme", "adcp", "alerts", "backup", "cli", "console", "delivery", "doctor",
-            "evidence", "feeds", "hosting", "refusals", "traces", "wiring",
+            "aap", "acme", "adcp", "alerts", "backup", "delivery", "evidence", "feeds", "hosting",
+            "refusals", "traces", "wiring",
         ],
     },
     // Two agents that know nothing of each other, and of nobody who looks at them.
-    Layer {
-        module: "aap",
-        may_not_name: &["adcp", "cli", "console", "feeds", "hosting", "wiring"],
-    },
-    Layer {
-        module: "adcp",
-        may_not_name: &["aap", "cli", "console", "feeds", "hosting", "wiring"],
-    },
-    Layer {
-        module: "delivery",
-        may_not_name: &["aap", "adcp", "cli", "console", "feeds", "hosting", "wiring"],
-    },
-    Layer {
-        module: "feeds",
-        may_not_name: &["aap", "adcp", "cli", "console", "delivery", "hosting", "wiring"],
-    },
-    // What the command line and the console both show comes from below them.
-    Layer { module: "console", may_not_name: &["cli"] },
-    Layer { module: "acme", may_not_name: &["cli", "console"] },
-    Layer { module: "alerts", may_not_name: &["cli", "console"] },
-    Layer { module: "first_steps", may_not_name: &["cli", "console", "doctor"] },
-    Layer { module: "evidence", may_not_name: &["cli", "console"] },
-    Layer { module: "hosting", may_not_name: &["cli", "console"] },
-    Layer { module: "wiring", may_not_name: &["cli"] },
+    Layer { module: "aap", may_not_name: &["adcp", "feeds", "hosting", "wiring"] },
+    Layer { module: "adcp", may_not_name: &["aap", "feeds", "hosting", "wiring"] },
+    Layer { module: "delivery", may_not_name: &["aap", "adcp", "feeds", "hosting", "wiring"] },
+    Layer { module: "feeds", may_not_name: &["aap", "adcp", "delivery", "hosting", "wiring"] },
+    Layer { module: "first_steps", may_not_name: &["hosting", "wiring"] },
 ];
 
 /// Returns the names that break the order, as `file -> file`.
@@ -62,8 +43,8 @@ fn forbidden(files: &Crate, layers: &[Layer]) -> BTreeSet<String> {
 }
 
 #[test]
-fn no_module_of_the_binary_names_one_above_it() {
-    let files = Crate::from_folder("tradepost");
+fn no_module_of_the_runtime_names_one_above_it() {
+    let files = Crate::from_folder("seller/runtime");
     let is_module = |name: &str| files.0.keys().any(|file| file.join("/") == name);
     for layer in LAYERS {
         for name in layer.may_not_name.iter().chain([&layer.module]) {
@@ -75,14 +56,14 @@ fn no_module_of_the_binary_names_one_above_it() {
 
 #[test]
 fn a_name_of_a_module_above_is_found() {
-    let layers = [Layer { module: "config", may_not_name: &["cli"] }];
+    let layers = [Layer { module: "config", may_not_name: &["wiring"] }];
     let found = |code: &str| {
-        let files = [("lib.rs", ""), ("config/read.rs", code), ("cli.rs", "pub struct Command;")];
+        let files = [("lib.rs", ""), ("config/read.rs", code), ("wiring.rs", "pub struct Wiring;")];
         let owned = files.map(|(path, code)| (path.to_owned(), code.to_owned()));
         forbidden(&Crate::from_files(owned), &layers)
     };
-    let wrong = BTreeSet::from(["config/read -> cli".to_owned()]);
-    assert_eq!(found("use crate::cli::Command;"), wrong);
-    assert_eq!(found("fn f() -> crate::cli::Command {}"), wrong);
-    assert_eq!(found("/// Not `crate::cli::Command`.\nuse std::fs::File;"), BTreeSet::new());
+    let wrong = BTreeSet::from(["config/read -> wiring".to_owned()]);
+    assert_eq!(found("use crate::wiring::Wiring;"), wrong);
+    assert_eq!(found("fn f() -> crate::wiring::Wiring {}"), wrong);
+    assert_eq!(found("/// Not `crate::wiring::Wiring`.\nuse std::fs::File;"), BTreeSet::new());
 }

@@ -11,18 +11,17 @@ use tradepost_client::text::escape_json;
 use tradepost_dealer::calendar::CalendarFeed;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, object};
+use tradepost_runtime::calendar_feed::FeedSecret;
+use tradepost_runtime::config::{Config, DealerConfig};
 use tradepost_store::Store;
 
 use super::rooftop_hint;
-use crate::calendar_feed::FeedSecret;
 use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::output::table::Cells;
 use crate::cli::output::table::TableColumn::Text;
 use crate::cli::store_location::StoreOptions;
 use crate::cli::{Context, Outcome, dealers, import, nearest};
-use crate::config::{Config, DealerConfig};
-use crate::console;
 
 /// Subcommands of `tradepost appointments feed`.
 #[derive(Debug, Subcommand)]
@@ -128,7 +127,7 @@ fn create(arguments: Create, context: &Context) -> Outcome {
 /// Returns the address of a feed; its path alone when there is no console.
 fn address(config: &Config, fresh: &FeedSecret) -> String {
     let base = config.server.console.as_ref().map(|settings| settings.base(&config.server));
-    format!("{}{}/{}", base.unwrap_or_default(), console::PATH, fresh.path)
+    format!("{}{}/{}", base.unwrap_or_default(), tradepost_console::PATH, fresh.path)
 }
 
 /// Shows a new address. If it cannot be printed no one has seen it, and the feed is revoked.

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_runtime::icalendar::{self, CalendarEvent, CalendarSource, EventStatus};
 
 use super::CalendarRow;
-use crate::icalendar::{self, CalendarEvent, CalendarSource, EventStatus};
 
 /// Writes a calendar. Appointments without a time are left out, because an event needs one.
 pub(super) fn write(rows: &[CalendarRow], now: Timestamp) -> String {

@@ -8,10 +8,11 @@ use tradepost_dealer::settings::RooftopSettings;
 use tradepost_document::http::own_page::is_loopback_host;
 use tradepost_publisher::catalogue::{AdServerTerms, Product};
 use tradepost_publisher::profile::PublisherProfile;
-
-use crate::adcp::ad_server;
-use crate::adcp::product_findings::{ProductFinding, without_proposals};
-use crate::config::{Config, ConsoleConfig, DealerConfig, PublisherConfig, ServerConfig};
+use tradepost_runtime::adcp::ad_server;
+use tradepost_runtime::adcp::product_findings::{ProductFinding, without_proposals};
+use tradepost_runtime::config::{
+    Config, ConsoleConfig, DealerConfig, PublisherConfig, ServerConfig,
+};
 
 /// Warning about a setting that is permitted but risky.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -300,8 +301,8 @@ fn warn_of_key_file(config: &Config) -> Option<ConfigWarning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::TEMPLATE;
-    use crate::config::read;
+    use tradepost_runtime::config::TEMPLATE;
+    use tradepost_runtime::config::read;
 
     /// Returns the settings with warnings about a server and a console, with a seller of this
     /// address.

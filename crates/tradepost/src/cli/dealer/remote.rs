@@ -6,6 +6,8 @@ use reqwest::header::{CONTENT_TYPE, IF_MATCH};
 use reqwest::{Client, Method, RequestBuilder, Url};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value};
+use tradepost_runtime::hosting::HostingErrorCode;
+use tradepost_runtime::hosting::api::BASE;
 use tradepost_server::egress::client;
 use tradepost_store::HostedState;
 
@@ -14,8 +16,6 @@ use super::super::output::seller::NO_ANSWER;
 use super::super::output::{CommandFailure, Output};
 use super::super::{Context, Outcome};
 use super::{DealerAdmin, PAGE};
-use crate::hosting::HostingErrorCode;
-use crate::hosting::api::BASE;
 
 /// Environment variable with the administrator's key.
 const KEY_VARIABLE: &str = "TRADEPOST_ADMIN_KEY";

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use tradepost_admin::steps::StepRefusal;
+use tradepost_runtime::aap::card::base_url;
+use tradepost_runtime::config::{Config, DealerConfig};
+use tradepost_runtime::feeds::FeedStatus;
+use tradepost_runtime::first_steps::trial::{DELIVERED_WITHIN, StepTester, TestContact};
+use tradepost_runtime::first_steps::{self, FirstStep, OfferCount, StepFacts, StepState};
+use tradepost_runtime::step_test::StepVerdict;
 use tradepost_server::clock::Clock;
 use tradepost_store::step_results::StepOutcome;
 
-use crate::aap::card::base_url;
 use crate::cli::context::runtime;
 use crate::cli::operator::{failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::store_location::StoreOptions;
 use crate::cli::token::TOKEN_VARIABLE;
 use crate::cli::{Context, import};
-use crate::config::{Config, DealerConfig};
 use crate::doctor::{Area, DoctorFinding, FindingState, on_this_machine};
-use crate::feeds::FeedStatus;
-use crate::first_steps::trial::{DELIVERED_WITHIN, StepTester, TestContact};
-use crate::first_steps::{self, FirstStep, OfferCount, StepFacts, StepState};
-use crate::step_test::StepVerdict;
 
 /// Steps that are tested, in their order. The test lead also tests the destinations.
 const TESTED: [FirstStep; 2] = [FirstStep::Card, FirstStep::TestLead];

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 use tradepost_admin::people::{AddMember, StaffEmployer, add_member};
+use tradepost_console::password;
 use tradepost_dealer::staff::StaffRole;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::random;
 
 use self::draft::{Draft, WrittenDraft};
 use self::prompt::{Dialogue, Question};
@@ -14,7 +16,6 @@ use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::store_location::StoreOptions;
 use crate::cli::{Context, Outcome, check_config, console, data_folder, dealers};
-use crate::console::password;
 
 mod destination;
 mod draft;
@@ -315,7 +316,7 @@ fn ask_member(dialogue: &mut Dialogue) -> Result<Option<FirstMember>, CommandFai
         let text = "Password, of 12 characters or more (empty: one is made)";
         let first = dialogue.ask_secret(text)?;
         if first.is_empty() {
-            let password = password::token().map_err(CommandFailure::from)?;
+            let password = random::token().map_err(CommandFailure::from)?;
             return Ok(FirstMember { name, password, is_made: true });
         }
         let mut problems = password::problems(&first, &name);

@@ -5,15 +5,15 @@ use tradepost_admin::leads::{LeadRefusal, ResendLead, resend_lead};
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::delivery::DeliveryConfig;
+use tradepost_runtime::config::{Config, DealerConfig};
+use tradepost_runtime::delivery::channel::OutgoingMessage;
 
 use super::{StoreOptions, refused};
 use crate::cli::deliveries::{self, DeliveryWords};
 use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome, dealers};
-use crate::config::delivery::DeliveryConfig;
-use crate::config::{Config, DealerConfig};
-use crate::delivery::channel::OutgoingMessage;
 
 /// Filter of the list.
 #[derive(Debug, clap::Args)]

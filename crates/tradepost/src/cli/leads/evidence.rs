@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use tradepost_admin::leads::{TakeEvidence, record_evidence};
+use tradepost_runtime::evidence;
 
 use super::{StoreOptions, absent, refused};
 use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::save;
 use crate::cli::{Context, Outcome};
-use crate::evidence;
 
 /// Arguments of `tradepost leads evidence`.
 #[derive(Debug, clap::Args)]

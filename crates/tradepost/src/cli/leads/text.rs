@@ -16,11 +16,11 @@ use tradepost_dealer::staff::lead_work::stage_detail;
 use tradepost_dealer::staff::{StaffProgress, StaffStage};
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::json::Value;
+use tradepost_runtime::evidence::is_direction;
 use tradepost_store::staff::ListedLead;
 
 use crate::cli::output::table::TableColumn::Text;
 use crate::cli::output::table::{self, Cells, TableWidth};
-use crate::evidence::is_direction;
 
 /// Formats a table of leads, newest first, with a column for the first delivery if any lead has
 /// one. Times are in the zones of the rooftops.

@@ -11,16 +11,16 @@ use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::remote_order::reconcile::differences;
 use tradepost_publisher::remote_order::{RemoteOrder, RemotePhase};
+use tradepost_runtime::adcp::{ad_server, orders};
+use tradepost_runtime::config::AdServerConfig;
 
 use super::PublisherOptions;
 use super::decider::Decider;
-use crate::adcp::{ad_server, orders};
 use crate::cli::discover::block_on;
 use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::output::{CommandFailure, one_of};
 use crate::cli::{Context, Outcome};
-use crate::config::AdServerConfig;
 
 /// Subcommands of `tradepost publisher ad-server`.
 #[derive(Debug, Subcommand)]

@@ -6,16 +6,16 @@ use clap::Subcommand;
 use tokio::runtime::Builder;
 use tradepost_commands::published::GuardedWeb;
 use tradepost_document::json::{self, Value, json};
+use tradepost_runtime::adagents::fetch::{self, FetchedFile};
+use tradepost_runtime::adagents::{self, AdagentsInput, AdagentsProblem, ExpectedAgent};
+use tradepost_runtime::config::{Config, PublisherConfig};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 
 use super::{only, take_publishers};
-use crate::adagents::fetch::{self, FetchedFile};
-use crate::adagents::{self, AdagentsInput, AdagentsProblem, ExpectedAgent};
 use crate::cli::context::runtime;
 use crate::cli::output::{AMISS, CommandFailure, read_text, save};
 use crate::cli::{Context, Outcome, check_config, dealers};
-use crate::config::{Config, PublisherConfig};
 
 /// Subcommands of `tradepost publisher adagents`.
 #[derive(Debug, Subcommand)]

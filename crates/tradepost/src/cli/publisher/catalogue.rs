@@ -12,12 +12,12 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{self, Map, Value, json};
 use tradepost_document::toml;
 use tradepost_publisher::catalogue::{Catalogue, CatalogueMistake};
+use tradepost_runtime::config::{PublisherConfig, read};
 
 use super::{only, take_publishers};
 use crate::cli::output::table::{TableColumn, TableWidth, rows};
 use crate::cli::output::{CommandFailure, Output, word};
 use crate::cli::{Context, Outcome, check_config};
-use crate::config::{PublisherConfig, read};
 use crate::product_table::merge::{MergedCatalogue, Unnamed, merge};
 use crate::product_table::{
     self, ColumnChoice, MAX_BYTES, ProductField, ProductTable, TableProblem, TableSettings,

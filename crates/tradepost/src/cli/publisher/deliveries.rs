@@ -5,15 +5,15 @@ use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::staff_event::StaffEvent;
+use tradepost_runtime::config::delivery::PublisherDestination;
+use tradepost_runtime::delivery::channel::OutgoingMessage;
+use tradepost_runtime::delivery::staff::StaffMessage;
 use tradepost_server::clock::Clock;
 
 use super::PublisherOptions;
 use crate::cli::deliveries::{self, DeliveryWords};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome};
-use crate::config::delivery::PublisherDestination;
-use crate::delivery::channel::OutgoingMessage;
-use crate::delivery::staff::StaffMessage;
 
 /// Filter of the list.
 #[derive(Debug, clap::Args)]

@@ -8,6 +8,12 @@ use tradepost_admin::delivery::{DeliveryRefusal, ReportDelivery, report_delivery
 use tradepost_document::json::object;
 use tradepost_publisher::staff::list::Subject;
 use tradepost_publisher::staff::reported::{ReportedBuy, RowProblem};
+use tradepost_runtime::delivery_table::{
+    self, DeliveryTable, FieldColumn, HeadingChoice, MAX_BYTES, problem_documents, problem_line,
+    problems_not_listed,
+};
+use tradepost_runtime::hosting::api::reported_document;
+use tradepost_runtime::text_table::ColumnMapping;
 
 use super::catalogue::contents;
 use super::decider::Decider;
@@ -15,12 +21,6 @@ use super::{PublisherOptions, sales};
 use crate::cli::operator::{admin, failure};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome};
-use crate::delivery_table::{
-    self, DeliveryTable, FieldColumn, HeadingChoice, MAX_BYTES, problem_documents, problem_line,
-    problems_not_listed,
-};
-use crate::hosting::api::reported_document;
-use crate::text_table::ColumnMapping;
 
 /// Subcommands of `tradepost publisher delivery`.
 #[derive(Debug, Subcommand)]

@@ -13,12 +13,12 @@ use tradepost_publisher::inventory::audit::{self, BookDifference};
 use tradepost_publisher::staff::StaffView;
 use tradepost_publisher::staff::inventory::{self, InventoryFilter};
 use tradepost_publisher::store::PublisherStore;
+use tradepost_runtime::adcp::sales::{self, Format, INVENTORY_COLUMNS};
 use tradepost_server::clock::Clock;
 
 use super::PublisherOptions;
 use super::decider::Decider;
 use super::sales::{export_to, not_listed};
-use crate::adcp::sales::{self, Format, INVENTORY_COLUMNS};
 use crate::cli::operator::{admin, failure};
 use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::output::{AMISS, CommandFailure, explained};

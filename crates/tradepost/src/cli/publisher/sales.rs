@@ -15,12 +15,12 @@ use tradepost_publisher::staff::DecisionError;
 use tradepost_publisher::staff::list::{Cursor, Filter, Listing, Page, Row, Subject};
 use tradepost_publisher::staff::show::NotShown;
 use tradepost_publisher::store::PublisherStore;
+use tradepost_runtime::adcp::sales::{self, Format};
+use tradepost_runtime::adcp::store::SqlPublisherStore;
 use tradepost_server::clock::Clock;
 use tradepost_server::private_file::create_new;
 
 use super::{PublisherOptions, details};
-use crate::adcp::sales::{self, Format};
-use crate::adcp::store::SqlPublisherStore;
 use crate::cli::leads::since;
 use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::output::{CommandFailure, explained, unsaved};

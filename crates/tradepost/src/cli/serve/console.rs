@@ -10,16 +10,17 @@ use tradepost_admin::people::{
     AddMember, SetPassword, StaffEmployer, StaffRefusal, add_member, set_password,
 };
 use tradepost_admin::{Actor, AdminContext, AdminError};
+use tradepost_console::{Console, PATH, name_bucket, password};
 use tradepost_dealer::staff::StaffRole;
 use tradepost_demo::dealer::DEALER_ID;
+use tradepost_runtime::config::{ConsoleConfig as Settings, SecondFactorPolicy};
+use tradepost_runtime::random;
 use tradepost_server::http::server::{Listener, serve};
 use tradepost_server::tls::ServerIdentity;
 
 use super::{CommandFailure, Context, ServerConfig, Wiring, bind, for_operators};
 use crate::cli::console::refused;
 use crate::cli::operator::failure;
-use crate::config::{ConsoleConfig as Settings, SecondFactorPolicy};
-use crate::console::{Console, PATH, name_bucket, password};
 
 /// Name of the demo user.
 const DEMO_USER: &str = "demo";
@@ -71,7 +72,7 @@ fn demo_settings(listen: SocketAddr) -> Settings {
 
 /// Creates the demo user, or replaces its password, with a random one that is only printed.
 fn try_out(wiring: &Wiring) -> Result<String, CommandFailure> {
-    let text = password::token()?;
+    let text = random::token()?;
     let password = password::hash(&text)?;
     let admin = AdminContext { store: &wiring.store, dealers: &[], now: wiring.clock.now() };
     let actor = Actor::operator("demo");

@@ -8,9 +8,7 @@ use tradepost_adcp::signing::DigestRule;
 use tradepost_client::signed::signers::{AgentKeys, KeyLocation};
 use tradepost_publisher::agent::{AgentStanding, BuyerAgent};
 use tradepost_publisher::profile::RequestSigning;
-
-use crate::config::{Config, PublisherConfig};
-use crate::wiring;
+use tradepost_runtime::config::{Config, PublisherConfig};
 
 /// Id of the agent that signs its requests.
 const SIGNER: &str = "test-signer";
@@ -43,7 +41,7 @@ impl DemoPublisher {
         if !self.demo_publisher {
             return None;
         }
-        let mut config = wiring::demo::publisher();
+        let mut config = crate::demo::publisher();
         for publisher in &mut config.publishers {
             self.furnish(publisher);
         }

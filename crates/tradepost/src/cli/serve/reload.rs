@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
 use tradepost_commands::log::Log;
+use tradepost_runtime::acme::Orders;
+use tradepost_runtime::config::{AlertConfig, ServerConfig, Traces};
+use tradepost_runtime::wiring::Wiring;
 use tradepost_server::background::{keep_going, piece};
 use tradepost_server::fault::chain;
 use tradepost_server::tls::ServerIdentity;
 
-use crate::acme::Orders;
 use crate::cli::check_config;
 use crate::cli::output::CommandFailure;
-use crate::config::{AlertConfig, ServerConfig, Traces};
-use crate::wiring::Wiring;
 
 /// State that can be reloaded.
 pub(super) struct Reload {

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use tradepost_document::json::{Map, Value};
+use tradepost_runtime::text_table::TextRow;
+use tradepost_runtime::text_table::cells::{self, CellAmount, CellMistake, quoted};
 
 use super::super::field::ProductField;
 use super::super::words;
 use super::TableReader;
-use crate::text_table::TextRow;
-use crate::text_table::cells::{self, CellAmount, CellMistake, quoted};
 
 /// Hint for a pricing model that a table cannot say.
 const PRICING_MODEL_HINT: &str = "write cpm, vcpm, cpc, cpcv or flat_rate; other models need more than one number, and are written \

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost::adcp::orders::{RemoteOrderDeps, RemoteOrders};
-use tradepost::adcp::store::SqlPublisherStore;
 use tradepost_ad_server::RefusalReason;
 use tradepost_document::backoff::Backoff;
 use tradepost_document::fault::InternalError;
@@ -18,6 +16,8 @@ use tradepost_publisher::remote_order::wanted::OrderTerms;
 use tradepost_publisher::remote_order::{ProblemKind, RemoteOrder, RemotePhase};
 use tradepost_publisher::staff_event::{StaffEvent, StaffEventSubject};
 use tradepost_publisher::store::{PublisherStore, Query};
+use tradepost_runtime::adcp::orders::{RemoteOrderDeps, RemoteOrders};
+use tradepost_runtime::adcp::store::SqlPublisherStore;
 use tradepost_server::clock::{Clock, ManualClock};
 use tradepost_server::outbox::ClockAndRandom;
 

@@ -192,7 +192,7 @@ fn validation_error() {
 
 #[test]
 fn rate_limited() {
-    let strict = |config: &mut tradepost::config::Config| {
+    let strict = |config: &mut tradepost_runtime::config::Config| {
         config.publishers[0].rates.read.requests = 1;
     };
     let case = usual().at(strict).after("acme", "get_adcp_capabilities", json!({}));

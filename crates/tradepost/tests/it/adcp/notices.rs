@@ -11,9 +11,6 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use tokio::sync::Notify;
-use tradepost::adcp::keys::WebhookKey;
-use tradepost::adcp::notices::{Notices, NotificationDeps};
-use tradepost::adcp::store::SqlPublisherStore;
 use tradepost_client::receiver::authentic::{Authenticity, DeliveryEnvelope, TrustedWebhooks};
 use tradepost_client::signed::signers::{AgentKeys, KeyLocation, Signers, SigningAgent};
 use tradepost_commands::published::GuardedWeb;
@@ -25,6 +22,9 @@ use tradepost_publisher::store::{
     Job, New, PublisherStore, Query, ReadExtent, StoreRead, StoreTx, Stored,
 };
 use tradepost_publisher::task::QueuedNotification;
+use tradepost_runtime::adcp::keys::WebhookKey;
+use tradepost_runtime::adcp::notices::{Notices, NotificationDeps};
+use tradepost_runtime::adcp::store::SqlPublisherStore;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::ClockAndRandom;
@@ -105,7 +105,8 @@ impl Fixture {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}/hooks/a%2Fb?op=1", listener.local_addr().unwrap());
         let file = directory.path().join("jwks.json");
-        std::fs::write(&file, tradepost::adcp::keys::jwks(&[key.public()]).to_string()).unwrap();
+        std::fs::write(&file, tradepost_runtime::adcp::keys::jwks(&[key.public()]).to_string())
+            .unwrap();
         let keys = AgentKeys { source: KeyLocation::File(file), revoked: Vec::new(), cap: 100 };
         let seller =
             SigningAgent { whose: "gazette".into(), id: "gazette".to_owned(), url: None, keys };

@@ -5,9 +5,6 @@ use std::time::Duration;
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost::adcp::order_check::OrderChecker;
-use tradepost::config::AdServerConfig;
-use tradepost::config::delivery::ConfigSecret;
 use tradepost_ad_server::{
     AdServerError, AdServerKind, AdServerSettings, Availability, PackageProblem, RefusalReason,
 };
@@ -19,6 +16,9 @@ use tradepost_publisher::ad_server::{
 use tradepost_publisher::catalogue::{AdServerTerms, ProductTerms};
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::services::OrderQuestion;
+use tradepost_runtime::adcp::order_check::OrderChecker;
+use tradepost_runtime::config::AdServerConfig;
+use tradepost_runtime::config::delivery::ConfigSecret;
 use tradepost_server::clock::{Clock, ManualClock};
 
 use crate::support::ad_server::{ScriptedAdServer, refused};

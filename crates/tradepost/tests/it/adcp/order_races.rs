@@ -4,8 +4,6 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost::adcp::offline::OfflineServices;
-use tradepost::adcp::store::SqlPublisherStore;
 use tradepost_ad_server::RefusalReason;
 use tradepost_admin::audit::{PageRecord, page_record};
 use tradepost_admin::decisions::{DecideMatter, DecisionRefusal, decide_matter};
@@ -17,6 +15,8 @@ use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::publisher::Publisher as Seller;
 use tradepost_publisher::remote_order::RemotePhase;
 use tradepost_publisher::staff::{DecisionError, DecisionStep, DecisionSubject};
+use tradepost_runtime::adcp::offline::OfflineServices;
+use tradepost_runtime::adcp::store::SqlPublisherStore;
 use tradepost_store::Store;
 
 use super::ad_server::{AdServerFixture, account, carried};
@@ -70,7 +70,8 @@ impl TwoProcesses {
     /// Has two people do something at the same moment, each in a process of their own.
     fn both<T: Send>(&self, act: impl Fn(usize, &Store, &Seller) -> T + Sync) -> [T; 2] {
         let barrier = Barrier::new(2);
-        let mut profile = tradepost::config::read::demo_publisher().publishers.remove(0).profile;
+        let mut profile =
+            tradepost_runtime::config::read::demo_publisher().publishers.remove(0).profile;
         profile.catalogue = carried_catalogue();
         let profile = Arc::new(profile);
         let race = |number: usize, store: &Arc<Store>| {

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost::config::delivery::{PublisherDestination, PublisherDestinations};
-use tradepost::delivery::Deliveries;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::account::{Account, AccountStatus};
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::staff_event::StaffEventRecorder;
+use tradepost_runtime::config::delivery::{PublisherDestination, PublisherDestinations};
+use tradepost_runtime::delivery::Deliveries;
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::ClockAndRandom;
 use tradepost_store::Store;

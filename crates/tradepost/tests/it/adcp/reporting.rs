@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tradepost::adcp::offline::OfflineServices;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::ad_server::{RemoteDelivery, RemoteId};
 use tradepost_publisher::buy::days::{DeliveryDays, PackageDay};
@@ -13,6 +12,7 @@ use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::publisher::Publisher as Selling;
 use tradepost_publisher::store::{New, PublisherStore, Query};
 use tradepost_publisher::task::QueuedNotification;
+use tradepost_runtime::adcp::offline::OfflineServices;
 use tradepost_store::Store;
 
 use crate::support::at;
@@ -52,7 +52,8 @@ impl Reports {
     fn new(store: Store) -> Self {
         let catalogue = Catalogue::parse(CATALOGUE).unwrap();
         let publisher = publisher::start_selling(store, catalogue.clone());
-        let mut profile = tradepost::config::read::demo_publisher().publishers.remove(0).profile;
+        let mut profile =
+            tradepost_runtime::config::read::demo_publisher().publishers.remove(0).profile;
         profile.catalogue = catalogue;
         let runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = { runtime }.worker_threads(2).enable_all().build().unwrap();

@@ -5,12 +5,12 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tradepost::config::Config;
 use tradepost_adcp::signing::DigestRule;
 use tradepost_client::signed::signers::{AgentKeys, KeyLocation};
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
+use tradepost_runtime::config::Config;
 
 use crate::support::Response;
 use crate::support::publisher::{Publisher, start, start_with};

@@ -11,11 +11,10 @@ use tradepost_publisher::refusals::{ToolError, invalid};
 use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{
     Changes, EntityKind, EntityRecord, IndexField, IndexTerm, KeyRow, Order, PublisherStore, Query,
-    StoreRead, StoreTx,
+    ReadExtent, StoreRead, StoreTx,
 };
+use tradepost_runtime::adcp::store::SqlPublisherStore;
 use tradepost_store::Store;
-
-use tradepost::adcp::store::SqlPublisherStore;
 
 use crate::support::postgres::Scratch;
 
@@ -279,7 +278,7 @@ pub fn everything(publisher_store: &dyn PublisherStore) -> Vec<String> {
             }
         }
     };
-    publisher_store.read(&mut tell).unwrap();
+    publisher_store.read(ReadExtent::Pages, &mut tell).unwrap();
     lines
 }
 

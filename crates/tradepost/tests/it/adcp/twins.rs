@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::Value as Cell;
-use tradepost::config::Config;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::Config;
 
 use crate::support::Response;
 use crate::support::publisher::{Binding, Outcome, Publisher, start_with};

@@ -14,9 +14,9 @@ use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
 };
-use tradepost::config::{AuthSettings, Config, JwtSettings, KeySource};
-use tradepost::wiring;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::{AuthSettings, Config, JwtSettings, KeySource};
+use tradepost_runtime::wiring;
 use tradepost_server::auth::Authenticator;
 use tradepost_server::auth::jwks::IssuerKeys;
 use tradepost_server::clock::Clock;

@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 
 use expect_test::expect;
 use rcgen::{CertificateParams, date_time_ymd};
-use tradepost::config::{AuthSettings, Config};
 use tradepost_client::agent::{AgentClient, Outgoing};
 use tradepost_client::failure::{CallFailure, ProxyProblem, Unsent};
 use tradepost_client::transport::{Network, TransportLimits};
 use tradepost_client::{Discovered, HttpTransport, SellerCard, Url};
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::{AuthSettings, Config};
 
 use super::ended;
 use crate::support::connect_proxy::ConnectProxy;

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use totp_rs::{Builder, Secret};
-use tradepost::console::request::session_hash;
+use tradepost_console::request::session_hash;
 use tradepost_store::staff::StaffSession;
 
 use super::*;

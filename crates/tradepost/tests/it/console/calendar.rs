@@ -5,10 +5,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tradepost::delivery::Deliveries;
 use tradepost_dealer::delivery::{DeliveryState, LeadKind};
 use tradepost_dealer::record::AppointmentState;
 use tradepost_dealer::settings::RooftopSettings;
+use tradepost_runtime::delivery::Deliveries;
 use tradepost_server::outbox::ClockAndRandom;
 
 use super::*;

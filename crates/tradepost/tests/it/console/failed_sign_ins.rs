@@ -1,9 +1,9 @@
 //! Limits on failed sign-ins, and what is recorded, counted and told of them.
 
 use expect_test::expect;
-use tradepost::alerts::watch::AlertWatch;
-use tradepost::config::AccessThresholds;
-use tradepost::wiring;
+use tradepost_runtime::alerts::watch::AlertWatch;
+use tradepost_runtime::config::AccessThresholds;
+use tradepost_runtime::wiring;
 
 use super::*;
 use crate::support::postgres::Scratch;
@@ -317,7 +317,7 @@ fn failures_above_a_threshold_are_told_until_over() {
     let alerts_for = |access, hours| {
         let now = at(NOW) + SignedDuration::from_hours(hours);
         let found = runtime.block_on(watch(access).problems(now));
-        let said = |problem: tradepost::alerts::watch::AlertProblem| {
+        let said = |problem: tradepost_runtime::alerts::watch::AlertProblem| {
             format!("{} {}: {}", problem.key, problem.level, problem.what)
         };
         found.problems.into_iter().map(said).collect::<Vec<_>>()

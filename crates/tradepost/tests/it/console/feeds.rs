@@ -1,7 +1,7 @@
 //! Inventories that arrive by themselves, as people see them.
 
 use jiff::Timestamp;
-use tradepost::config::feeds::{Extent, FeedConfig, From, Guard};
+use tradepost_runtime::config::feeds::{Extent, FeedConfig, From, Guard};
 use tradepost_store::{FeedOutcome, FeedRun};
 
 use super::*;

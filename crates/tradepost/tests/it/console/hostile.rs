@@ -1,7 +1,7 @@
 //! What roles, other dealers, other sites and buyers try.
 
 use expect_test::expect;
-use tradepost::console::route::{ConsoleRoute, TABLE};
+use tradepost_console::route::{ConsoleRoute, TABLE};
 use tradepost_dealer::staff::StaffStage;
 
 use super::*;

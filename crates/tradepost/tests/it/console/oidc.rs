@@ -7,9 +7,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Redirect;
 use base64::Engine as _;
-use tradepost::config::delivery::ConfigSecret;
-use tradepost::config::oidc::{Oidc, RoleGrant};
 use tradepost_keys::{Algorithm, SigningKey, encode, generate, sha256};
+use tradepost_runtime::config::delivery::ConfigSecret;
+use tradepost_runtime::config::oidc::{Oidc, RoleGrant};
 
 use super::*;
 use crate::process::{DEALER, Process};

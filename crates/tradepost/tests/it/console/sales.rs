@@ -1,13 +1,13 @@
 //! Pages of publishers: what waits, media buys, creatives, accounts, agents, products and the set-up.
 
 use expect_test::expect;
-use tradepost::config::{PublisherConfig, read};
-use tradepost::console::route::TABLE;
-use tradepost::gate::Scopes;
+use tradepost_console::route::TABLE;
 use tradepost_publisher::buy::MediaBuy;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::remote_order::RemoteOrder;
 use tradepost_publisher::store::New;
+use tradepost_runtime::config::{PublisherConfig, read};
+use tradepost_runtime::gate::Scopes;
 use tradepost_server::auth::Principal;
 
 use super::hostile::FIELDS;

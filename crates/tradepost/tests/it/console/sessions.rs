@@ -247,7 +247,7 @@ fn read(server: &str) -> Result<Settings, String> {
     let text = format!(
         "{server}\n[[dealers]]\nid = \"d\"\nname = \"D\"\n[[dealers.rooftops]]\nname = \"R\"\n"
     );
-    let read = tradepost::config::read::read(&text, &[]);
+    let read = tradepost_runtime::config::read::read(&text, &[]);
     read.map(|config| config.server.console.unwrap()).map_err(|mistakes| {
         mistakes.into_iter().map(|mistake| mistake.to_string()).collect::<Vec<_>>().join("\n")
     })

@@ -1,10 +1,10 @@
 //! A day at the desk: what people do, what becomes of it, and what is recorded.
 
 use expect_test::expect;
-use tradepost::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod, Http};
 use tradepost_dealer::delivery::{DeliveryState, LeadDestination, MessageFormat};
 use tradepost_dealer::record::LeadState;
 use tradepost_dealer::staff::{StaffProgress, StaffStage, readable_detail};
+use tradepost_runtime::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod, Http};
 
 use tradepost_store::staff::{LeadFilter, WaitingFor};
 
@@ -117,7 +117,7 @@ fn a_manager_takes_the_evidence_of_a_consent_away() {
     let answer = maria.post(&format!("/console/leads/{id}/evidence"), &[]);
     let kept_as = answer.header("content-disposition").unwrap();
     assert_eq!(kept_as, format!("attachment; filename=\"evidence-{id}.html\""));
-    let checked = tradepost::evidence::check(&text(&answer)).unwrap();
+    let checked = tradepost_runtime::evidence::check(&text(&answer)).unwrap();
     assert_eq!((checked.lead_id.as_str(), checked.faults.as_slice()), (id.as_str(), [].as_slice()));
     let digest = tradepost_dealer::consent::hex(&checked.digest);
     assert!(fixture.record(ONE).contains(&("maria".into(), "evidence_taken".into(), Some(digest))));

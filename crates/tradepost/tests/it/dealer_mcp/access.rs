@@ -2,9 +2,9 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost::config::RateLimitConfig;
-use tradepost::gate::KeyScope;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::RateLimitConfig;
+use tradepost_runtime::gate::KeyScope;
 
 use super::{call_of, post, rpc};
 use crate::auth;

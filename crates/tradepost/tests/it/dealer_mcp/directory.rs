@@ -2,8 +2,8 @@
 
 use expect_test::{Expect, expect};
 use jiff::SignedDuration;
-use tradepost::config::{Config, RateLimitConfig};
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::{Config, RateLimitConfig};
 use tradepost_server::auth::AuthSettings;
 
 use super::forms::{FormClient, reply_to};
@@ -483,7 +483,6 @@ fn a_directory_is_found_by_people_assistants_and_registries() {
 
         - [One Motors](https://one.example/)
         - [Two Motors](https://two.example/)
-
 
         /server.json: 200
         {"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"example.all/dealers",

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost::config::{Config, RateLimitConfig};
 use tradepost_aap::{AapCode, Skill};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::{Config, RateLimitConfig};
 
 use super::{call, text};
 use crate::support::dealer::{LISTED_VIN, SOLD_VIN, UNKNOWN_VIN};

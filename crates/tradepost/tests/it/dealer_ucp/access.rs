@@ -2,10 +2,10 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost::config::RateLimitConfig;
-use tradepost::gate::KeyScope;
 use tradepost_aap::Skill;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::RateLimitConfig;
+use tradepost_runtime::gate::KeyScope;
 
 use super::{arguments, ask, call, get, path, post, post_rpc};
 use crate::auth;
@@ -74,7 +74,7 @@ fn what_is_switched_off_is_not_there() {
 
 #[test]
 fn a_lead_goes_where_the_dealer_takes_one() {
-    let note = |change: fn(&mut tradepost::config::DealerConfig)| {
+    let note = |change: fn(&mut tradepost_runtime::config::DealerConfig)| {
         let server = start_with(|config| change(&mut config.dealers[0]));
         let found = ask(&server, "get_product", &json!({"id": "DT-2451"}));
         let profile = get(&server, "/.well-known/ucp").json();

@@ -3,8 +3,8 @@
 
 use expect_test::{Expect, expect};
 use jiff::SignedDuration;
-use tradepost::config::RateLimitConfig;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::RateLimitConfig;
 
 use crate::support::dealer::{LISTED_VIN, SOLD_VIN, UNKNOWN_VIN};
 use crate::support::{TestServer, compare, lead, start, start_with, with};

@@ -1,13 +1,13 @@
 //! What people are told when something is amiss: once, also after a start, and when it is over.
 
 use jiff::Timestamp;
-use tradepost::alerts::AlertSender;
-use tradepost::alerts::watch::{AlertWatch, AnswerTime};
-use tradepost::config;
-use tradepost::config::delivery::{Smtp, SmtpTls};
-use tradepost::wiring;
 use tradepost_dealer::delivery::ChatStyle;
 use tradepost_dealer::staff::StaffStage;
+use tradepost_runtime::alerts::AlertSender;
+use tradepost_runtime::alerts::watch::{AlertWatch, AnswerTime};
+use tradepost_runtime::config;
+use tradepost_runtime::config::delivery::{Smtp, SmtpTls};
+use tradepost_runtime::wiring;
 use tradepost_server::clock::ManualClock;
 use tradepost_store::staff::{LeadFilter, NewStage, WaitingFor};
 use tradepost_store::{Store, StoreTransaction};

@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use std::sync::Arc;
-use tradepost::config::delivery::ConfigSecret;
 use tradepost_client::receiver::authentic::{Authenticity, DeliveryEnvelope};
 use tradepost_dealer::delivery::{ChatStyle, LeadKind};
 use tradepost_dealer::record::LeadState;
+use tradepost_runtime::config::delivery::ConfigSecret;
 
 use super::*;
 use crate::adf::{complaints, validator};
@@ -123,7 +123,7 @@ fn each_change_is_told_in_order_and_as_a_resend() {
 #[test]
 fn what_is_held_back_is_told_when_it_is_released() {
     let mut receiver = Webhook::start();
-    let server = |config: &mut tradepost::config::Config| {
+    let server = |config: &mut tradepost_runtime::config::Config| {
         config.dealers[0].terms.leads.agents.deny = vec!["test-agent".into()];
         config.dealers[0].deliveries = vec![hub(receiver.url())];
     };
@@ -229,7 +229,7 @@ fn an_unreadable_secret_is_said_without_the_secret() {
     }
     let clock = Clock::system();
     let why = |delivery: &DeliveryConfig| {
-        tradepost::delivery::channel::open(delivery, &clock).err().unwrap()
+        tradepost_runtime::delivery::channel::open(delivery, &clock).err().unwrap()
     };
     assert_eq!(why(&without), "hmac_key: must have 32 characters or more");
     assert_eq!(why(&missing), "bearer: cannot read no/such/file: entity not found");

@@ -1,6 +1,6 @@
 //! Leads as mail, to a server that takes, refuses, is slow and lies.
 
-use tradepost::config::delivery::{Smtp, SmtpTls};
+use tradepost_runtime::config::delivery::{Smtp, SmtpTls};
 
 use super::*;
 use crate::adf::{complaints, validator};

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost::config::feeds::{FeedAddress, FeedLocation, Pull};
-use tradepost::feeds::pull::{PullAnswer, fetch};
+use tradepost_runtime::config::feeds::{FeedAddress, FeedLocation, Pull};
+use tradepost_runtime::feeds::pull::{PullAnswer, fetch};
 use tradepost_store::FeedState;
 
 use crate::support::at;

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tempfile::TempDir;
-use tradepost::config::feeds::{FeedLocation, Pull, Sftp};
-use tradepost::feeds::pull::{PullAnswer, fetch};
 use tradepost_document::json::Value;
+use tradepost_runtime::config::feeds::{FeedLocation, Pull, Sftp};
+use tradepost_runtime::feeds::pull::{PullAnswer, fetch};
 use tradepost_store::FeedState;
 
 use super::{feed, offered, tradepost};

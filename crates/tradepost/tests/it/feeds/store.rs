@@ -1,7 +1,7 @@
 //! What is kept of feeds, on both databases.
 
 use jiff::SignedDuration;
-use tradepost::feeds::run;
+use tradepost_runtime::feeds::run;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{FeedOutcome, FeedRun, Store};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use rusqlite::Connection;
-use tradepost::wiring::Wiring;
 use tradepost_dealer::consent::ConsentFault;
 use tradepost_dealer::record::LeadState;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::wiring::Wiring;
 use tradepost_server::clock::Clock;
 
 use crate::support::dealer::LISTED_VIN;

@@ -2,11 +2,11 @@
 //! decision table each).
 
 use jiff::SignedDuration;
-use tradepost::config::TEMPLATE;
-use tradepost::config::{AuthSettings, read};
 use tradepost_dealer::record::{HeldFor, LeadEventKind, LeadState};
 use tradepost_dealer::settings::{AgentPolicy, ConfirmationLimit, LeadPolicy, LeadRateLimit};
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::TEMPLATE;
+use tradepost_runtime::config::{AuthSettings, read};
 
 use crate::auth::{bearer, issue};
 use crate::support::dealer::LISTED_VIN;

@@ -2,9 +2,9 @@
 //! car, the agent, and whatever else can be known or guessed.
 
 use expect_test::expect;
-use tradepost::config::AuthSettings;
 use tradepost_dealer::record::AppointmentState;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::AuthSettings;
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{

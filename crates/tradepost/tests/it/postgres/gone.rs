@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use tradepost::config::AuthSettings;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::AuthSettings;
 use tradepost_store::{DatabaseUrl, Store};
 
 use super::{customer, lead_id};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use proptest::prelude::*;
-use tradepost::adcp::store::SqlPublisherStore;
 use tradepost_document::json::Value;
+use tradepost_runtime::adcp::store::SqlPublisherStore;
 use tradepost_store::{NotMoved, Store};
 
 use super::{customer, lead_id};

@@ -170,7 +170,7 @@ fn evidence_is_checked_without_database_and_every_change_shows() {
         tradepost_document::json::from_str(data).unwrap()
     };
     document["lead"]["rooftop"] = json!("Elsewhere");
-    std::fs::write(file, tradepost::evidence::write(&document)).unwrap();
+    std::fs::write(file, tradepost_runtime::evidence::write(&document)).unwrap();
     said("", &verify);
     let (code, why) = complaint(FIRST, &[&verify[..], &["--recorded"], &place].concat());
     assert!(code == 1 && why.contains("the audit log names no file"), "{why}");

@@ -2,9 +2,9 @@
 
 use jiff::SignedDuration;
 use std::sync::Arc;
-use tradepost::wiring::Wiring;
 use tradepost_dealer::delivery::{DeliveryState, NewDelivery};
 use tradepost_dealer::record::LeadState;
+use tradepost_runtime::wiring::Wiring;
 use tradepost_server::clock::Clock;
 use tradepost_store::staff_events::NewStaffDelivery;
 use tradepost_store::{HostedState, NewHosted, Old};

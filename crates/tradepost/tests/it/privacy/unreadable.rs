@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tradepost::delivery::Deliveries;
 use tradepost_dealer::delivery::DeliveryState;
+use tradepost_runtime::delivery::Deliveries;
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::ClockAndRandom;
 

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost::config::RateLimitConfig;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::RateLimitConfig;
 
 use crate::support::{TestServer, client, envelope, start, start_with, two_dealers};
 

@@ -2,9 +2,9 @@
 //! rules, and the earlier one decides.
 
 use jiff::SignedDuration;
-use tradepost::config::RateLimitConfig;
 use tradepost_aap::Skill;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::RateLimitConfig;
 
 use crate::support::dealer::{LISTED_VIN, SOLD_VIN, UNKNOWN_VIN};
 use crate::support::{TestServer, client, envelope, lead, start, start_with, with};

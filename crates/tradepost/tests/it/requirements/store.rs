@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::Connection;
-use tradepost::aap::seller::DealerAgent;
-use tradepost::wiring::Wiring;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::aap::seller::DealerAgent;
+use tradepost_runtime::wiring::Wiring;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 

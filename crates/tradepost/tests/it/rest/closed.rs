@@ -2,9 +2,9 @@
 //! what is answered (A-01 to A-05, E-28). What the gate says precedes
 //! whatever is wrong with the payload, and what the protocol says precedes the gate.
 
-use tradepost::config::AuthSettings;
-use tradepost::gate::KeyScope;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::AuthSettings;
+use tradepost_runtime::gate::KeyScope;
 
 use super::{ask, issue};
 use crate::support::{TestServer, dealer, lead, start_with, with};

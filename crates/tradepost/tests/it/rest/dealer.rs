@@ -3,10 +3,10 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost::config::{AuthSettings, Config, RateLimitConfig};
-use tradepost::gate::KeyScope;
 use tradepost_aap::Version;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::{AuthSettings, Config, RateLimitConfig};
+use tradepost_runtime::gate::KeyScope;
 
 use super::{check, check_shape, issue, send};
 use crate::support::client::{self, Response};

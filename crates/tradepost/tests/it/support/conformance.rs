@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::conformance::{Conformance, Profile};
-use tradepost::wiring;
 use tradepost_document::json::{Value, json};
 use tradepost_keys::private::SigningKey;
+use tradepost_runtime::wiring;
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_server::clock::{Clock, ManualClock};
 use tradepost_server::egress::Egress;

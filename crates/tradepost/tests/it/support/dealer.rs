@@ -2,7 +2,6 @@
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use tradepost::config::{AuthSettings, Config, DealerConfig, RateLimitConfig, ServerConfig};
 use tradepost_aap::lead::AppointmentType;
 use tradepost_aap::vehicle::Vocabularies;
 use tradepost_aap::{Skill, Vehicle, Version};
@@ -14,6 +13,9 @@ use tradepost_dealer::settings::{
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 use tradepost_document::problem::{DocumentPlace, Problems};
+use tradepost_runtime::config::{
+    AuthSettings, Config, DealerConfig, RateLimitConfig, ServerConfig,
+};
 use tradepost_store::Store;
 
 use super::at;
@@ -31,7 +33,7 @@ pub fn config() -> Config {
     let minutes = SignedDuration::from_mins;
     let hours = SignedDuration::from_hours;
     Config {
-        privacy: tradepost::config::Privacy::default(),
+        privacy: tradepost_runtime::config::Privacy::default(),
         server: ServerConfig {
             listen: "127.0.0.1:0".parse().unwrap(),
             max_body_bytes: 256 * 1024,

@@ -11,7 +11,7 @@ use rcgen::{
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use tradepost::config::Tls;
+use tradepost_runtime::config::Tls;
 
 use super::{Response, client};
 

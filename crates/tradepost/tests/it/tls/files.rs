@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use rustls::pki_types::CertificateDer;
-use tradepost::config::Tls;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::Tls;
 use tradepost_server::tls::load;
 
 use crate::process::Process;

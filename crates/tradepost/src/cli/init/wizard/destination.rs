@@ -2,12 +2,12 @@
 //! the message with which it is tried.
 
 use tradepost_document::json::json;
+use tradepost_runtime::random;
 
 use super::draft::Draft;
 use super::prompt::{Dialogue, Question};
 use super::{ask_checked, ask_checked_list, ask_checked_number, ask_checked_secret, ask_optional};
 use crate::cli::output::CommandFailure;
-use crate::console::password;
 
 /// Asks about a mail box and the server that sends to it. `to` asks for the address.
 ///
@@ -68,7 +68,7 @@ pub(super) fn ask_webhook(
     let hint = "an empty line makes one, which you find in a file afterwards";
     dialogue.until_accepted(hint, |dialogue| {
         let key = match dialogue.ask_secret(text)? {
-            key if key.is_empty() => password::token()?,
+            key if key.is_empty() => random::token()?,
             key => key,
         };
         Ok(draft.set_accepted(delivery, "hmac_key", json!(key))?)

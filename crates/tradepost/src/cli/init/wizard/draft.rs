@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::toml::{TomlMistake, dotted_key};
+use tradepost_runtime::config::{Config, DealerConfig, PublisherConfig, read};
 use tradepost_server::private_file::{create_folder, write_new};
-
-use crate::config::{Config, DealerConfig, PublisherConfig, read};
 
 /// Folder for secrets, beside the configuration.
 pub(super) const SECRETS: &str = "secrets";

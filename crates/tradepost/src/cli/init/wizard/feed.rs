@@ -8,6 +8,8 @@ use tokio::runtime::Builder;
 use tradepost_dealer::import::{FeedReport, FeedTarget, Mapping, Preset, SkipReason, SortedFeed};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
+use tradepost_runtime::config::feeds::{FeedConfig, From, MappingSource};
+use tradepost_runtime::feeds::pull::{self, PullAnswer};
 use tradepost_server::clock::Clock;
 use tradepost_store::{FeedState, Replacement};
 
@@ -18,8 +20,6 @@ use crate::cli::context::runtime;
 use crate::cli::import;
 use crate::cli::output::CommandFailure;
 use crate::cli::output::table::TableWidth;
-use crate::config::feeds::{FeedConfig, From, MappingSource};
-use crate::feeds::pull::{self, PullAnswer};
 
 /// Maximum number of skipped rows that are shown.
 const MAX_SHOWN_SKIPS: usize = 5;
@@ -175,7 +175,7 @@ fn trial(draft: &Draft) -> Result<FeedReport, CommandFailure> {
 fn source(feed: &FeedConfig) -> Result<File, CommandFailure> {
     match &feed.from {
         From::Folder(folder) => {
-            let found = crate::feeds::folder::files(folder);
+            let found = tradepost_runtime::feeds::folder::files(folder);
             let found = found.map_err(|error| {
                 CommandFailure::usage(format!("cannot read the folder: {}", error.kind()))
             })?;
@@ -229,7 +229,7 @@ fn show(dialogue: &Dialogue, report: &FeedReport) {
     if report.skips.len() > MAX_SHOWN_SKIPS {
         dialogue.say("  and more; `tradepost import FILE --dry-run --explain` lists them");
     }
-    let guard = crate::config::feeds::Guard { max_drop: 100, force: false };
+    let guard = tradepost_runtime::config::feeds::Guard { max_drop: 100, force: false };
     let planned = Replacement { added: *accepted, ..Replacement::default() };
     if let Some(objection) = guard.objection(&planned, report) {
         dialogue.say(format!("  would be held back: {}", objection.message));

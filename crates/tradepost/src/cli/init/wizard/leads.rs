@@ -4,6 +4,7 @@ use tokio::runtime::Builder;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::json;
 use tradepost_document::words;
+use tradepost_runtime::delivery::channel;
 use tradepost_server::clock::Clock;
 
 use super::draft::Draft;
@@ -11,7 +12,6 @@ use super::prompt::{Dialogue, Question};
 use super::{DEALER, ask_checked, destination};
 use crate::cli::context::runtime;
 use crate::cli::output::CommandFailure;
-use crate::delivery::channel;
 
 words! {
     /// Answers to the question where leads go.

@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use tokio::runtime::Builder;
 use tradepost_document::json::{self, json};
 use tradepost_publisher::catalogue::Catalogue;
+use tradepost_runtime::adagents::{self, AdagentsInput};
+use tradepost_runtime::config::read;
 use tradepost_server::clock::Clock;
 use tradepost_server::private_file::write_new;
 
 use super::draft::{Draft, WrittenDraft};
 use super::prompt::{Dialogue, Question};
 use super::{AnswerNeed, DraftField, NONE, ask_checked, ask_optional, ask_with, slug};
-use crate::adagents::{self, AdagentsInput};
 use crate::cli::context::runtime;
 use crate::cli::output::CommandFailure;
 use crate::cli::publisher::adagents::public_address;
 use crate::cli::publisher::catalogue::CATALOGUE;
 use crate::cli::{Context, Outcome, check_config, dealers};
-use crate::config::read;
 use crate::product_table::{self, AmountMistake};
 use crate::test_sale::{self, TestSale};
 

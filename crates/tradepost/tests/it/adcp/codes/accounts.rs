@@ -64,7 +64,7 @@ fn account_payment_required() {
 
 #[test]
 fn account_setup_required() {
-    let reviewing = |config: &mut tradepost::config::Config| {
+    let reviewing = |config: &mut tradepost_runtime::config::Config| {
         let review = tradepost_publisher::profile::AccountReview {
             url: Some("https://gazette.example/setup".to_owned()),
             message: "Sign the terms.".to_owned(),
@@ -115,7 +115,7 @@ fn billing_not_supported() {
 
 #[test]
 fn billing_not_permitted_for_agent() {
-    let narrow = |config: &mut tradepost::config::Config| {
+    let narrow = |config: &mut tradepost_runtime::config::Config| {
         let agents = &mut config.publishers[0].profile.agents;
         let mut agent = tradepost_publisher::agent::BuyerAgent::clone(&agents[0]);
         agent.billing = Some([tradepost_publisher::agent::Billing::Operator].into());

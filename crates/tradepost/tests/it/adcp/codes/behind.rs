@@ -303,7 +303,7 @@ fn idempotency_in_flight_while_the_governance_agent_is_deciding() {
 /// A publisher with this ad server.
 fn behind(url: String) -> RequestCase {
     sold().at(move |config| {
-        config.publishers[0].upstream = Some(tradepost::config::UpstreamConfig {
+        config.publishers[0].upstream = Some(tradepost_runtime::config::UpstreamConfig {
             url: url.clone(),
             timeout: jiff::SignedDuration::from_secs(5),
             freshness: jiff::SignedDuration::from_secs(60),

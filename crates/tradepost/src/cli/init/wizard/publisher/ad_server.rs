@@ -7,14 +7,14 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::json;
 use tradepost_document::words;
 use tradepost_publisher::services::Unavailable;
+use tradepost_runtime::adcp::ad_server::connect;
+use tradepost_runtime::adcp::upstream::SoldOutClient;
 use tradepost_server::clock::Clock;
 
 use super::super::draft::Draft;
 use super::super::prompt::{Dialogue, Question};
 use super::super::{ask_checked, ask_checked_number, ask_checked_secret, ask_optional};
 use super::PUBLISHER;
-use crate::adcp::ad_server::connect;
-use crate::adcp::upstream::SoldOutClient;
 use crate::cli::context::runtime;
 use crate::cli::output::CommandFailure;
 

@@ -5,6 +5,8 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::json;
 use tradepost_document::words;
 use tradepost_publisher::staff_event::StaffEvent;
+use tradepost_runtime::delivery::channel::OutgoingMessage;
+use tradepost_runtime::delivery::staff::StaffMessage;
 
 use super::super::destination;
 use super::super::draft::Draft;
@@ -12,8 +14,6 @@ use super::super::prompt::{Dialogue, Question};
 use super::PUBLISHER;
 use crate::cli::deliveries;
 use crate::cli::output::CommandFailure;
-use crate::delivery::channel::OutgoingMessage;
-use crate::delivery::staff::StaffMessage;
 
 words! {
     /// Answers to the question where messages go.

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use tradepost_admin::keys::{CreateKey, create_key};
 use tradepost_admin::people::{AddMember, StaffEmployer, add_member};
+use tradepost_console::password;
 use tradepost_dealer::staff::StaffRole;
 use tradepost_document::json::json;
+use tradepost_runtime::random;
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_server::clock::Clock;
 use tradepost_server::private_file::{create_folder, write_new};
@@ -18,7 +20,6 @@ use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::store_location::StoreOptions;
 use crate::cli::{Context, Outcome, console, data_folder, keys};
-use crate::console::password;
 
 /// First person who approves.
 pub(super) struct FirstApprover {
@@ -77,7 +78,7 @@ pub(super) fn ask_approver(
         let first =
             dialogue.ask_secret("Password, of 12 characters or more (empty: one is made)")?;
         if first.is_empty() {
-            let password = password::token()?;
+            let password = random::token()?;
             return Ok(Some(FirstApprover { name: name.clone(), password, is_made: true }));
         }
         let mut problems = password::problems(&first, &name);
