@@ -79,6 +79,24 @@ pub struct RateLimit {
     pub window: SignedDuration,
 }
 
+impl RateLimit {
+    /// Returns the time after which a bucket has one permit more: at least a microsecond, the unit in which sources of
+    /// shared permits count.
+    #[must_use]
+    pub fn interval(self) -> Duration {
+        let window = Duration::try_from(self.window).unwrap_or_default();
+        (window / self.requests.max(1)).max(Duration::from_micros(1))
+    }
+
+    /// Returns the time until a shared bucket has a permit again, of one without any that will be full in `full_in`. A
+    /// bucket of one process alone gets its wait from [`governor`], in [`Limiter::admit`].
+    #[must_use]
+    pub fn wait(self, full_in: Duration) -> Duration {
+        // One is there when the bucket lacks `requests - 1` of them.
+        full_in.saturating_sub(self.interval() * self.requests.saturating_sub(1))
+    }
+}
+
 /// Rate limit of failed authentications per address. Further failures are refused without a log entry. Valid
 /// credentials from the same address still pass, so that an attacker cannot lock out a neighbour.
 pub const FAILURES: RateLimit = RateLimit { requests: 10, window: SignedDuration::from_mins(1) };
@@ -107,9 +125,8 @@ pub trait Permits: fmt::Debug + Send + Sync {
 pub struct Lease {
     /// Number of permits.
     pub permits: u32,
-    /// Time until the next permit, when there is none. `Store::lease` in the `agents` module of
-    /// `tradepost-store` computes it.
-    pub wait: Duration,
+    /// Time until the bucket is full again. [`RateLimit::wait`] is the wait of a caller that got no permit.
+    pub full_in: Duration,
     /// Number of processes that share the bucket.
     pub processes: u32,
 }
@@ -163,10 +180,8 @@ impl Limiter {
     /// each `limit.window`.
     #[must_use]
     pub fn new(limit: RateLimit, clock: Clock) -> Self {
-        let quota = NonZeroU32::new(limit.requests).and_then(|requests| {
-            let window = Duration::try_from(limit.window).ok()?;
-            Some(Quota::with_period(window / requests.get())?.allow_burst(requests))
-        });
+        let quota = NonZeroU32::new(limit.requests)
+            .and_then(|requests| Some(Quota::with_period(limit.interval())?.allow_burst(requests)));
         let buckets = quota.map(|quota| {
             RateLimiter::new(quota, HashMapStateStore::default(), GovernorClock(clock))
         });
@@ -266,10 +281,11 @@ impl SharedPermits {
         let leased = self.permits.lease(&format!("{} {key:?}", self.name), limit);
         let mut leased_permits = lock();
         match leased {
-            Ok(Lease { permits, wait, processes }) => {
+            Ok(Lease { permits, full_in, processes }) => {
                 leased_permits.processes = processes;
                 leased_permits.source.succeeded();
                 let Some(left) = permits.checked_sub(1) else {
+                    let wait = limit.wait(full_in);
                     leased_permits.exhausted_until.insert(key.clone(), now + wait);
                     return Ok((Some(wait), processes));
                 };

@@ -85,15 +85,15 @@ impl Permits for Store {
     fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, InternalError> {
         let alone = || InternalError::new("leasing permits", "nobody shares this store");
         let server = self.server.as_ref().ok_or_else(alone)?;
-        let window = i64::try_from(limit.window.as_micros()).unwrap_or(i64::MAX);
-        let each = (window / i64::from(limit.requests.max(1))).max(1);
+        let interval = i64::try_from(limit.interval().as_micros()).unwrap_or(i64::MAX);
         let bucket = Sha256::digest(bucket).into();
-        let (permits, full_in, processes) = server.lease(bucket, limit.requests.into(), each)?;
+        let leased = server.lease_permits(bucket, limit.requests.into(), interval)?;
         let whole = |number: i64| u32::try_from(number).unwrap_or_default();
-        // One permit is free again when the bucket lacks `requests - 1` of them.
-        let wait = full_in + each - each * i64::from(limit.requests);
-        let wait = Duration::from_micros(u64::try_from(wait).unwrap_or_default());
-        Ok(Lease { permits: whole(permits), wait, processes: whole(processes) })
+        Ok(Lease {
+            permits: whole(leased.permits),
+            full_in: Duration::from_micros(u64::try_from(leased.full_in).unwrap_or_default()),
+            processes: whole(leased.processes),
+        })
     }
 }
 

@@ -93,6 +93,10 @@ impl NotReady {
     fn new(trouble: StoreTrouble, cause: impl Into<Arc<InternalError>>) -> Self {
         Self { trouble, cause: cause.into() }
     }
+
+    fn log(&self) {
+        tracing::error!(why = self.trouble.message(), cause = %self.cause.chain(), "not ready");
+    }
 }
 
 /// Identity of a file that does not depend on its name: device and inode.
@@ -112,6 +116,8 @@ pub(super) struct StoreHealth {
     least_free: AtomicU64,
     /// The last result; the lock is held while a check runs.
     last_check: tokio::sync::Mutex<Option<(Instant, Result<(), NotReady>)>>,
+    /// When a check was logged last that had got no answer.
+    last_silence: Mutex<Option<Instant>>,
 }
 
 impl StoreHealth {
@@ -127,6 +133,7 @@ impl StoreHealth {
             commit_failure: Mutex::default(),
             least_free: AtomicU64::new(0),
             last_check: tokio::sync::Mutex::default(),
+            last_silence: Mutex::default(),
         }
     }
 
@@ -211,17 +218,25 @@ impl StoreHealth {
 
     /// Tests by writing, at most once a second, that new data can be stored.
     pub(super) async fn check(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
-        let timed_out = |_| {
-            let cause = format!("it has said nothing for {} ms", CHECK_TIMEOUT.as_millis());
-            Err(NotReady::new(
-                StoreTrouble::Silent,
-                InternalError::new("asking the store", cause).transient(),
-            ))
-        };
         // The limit includes waiting for a check that already runs.
-        tokio::time::timeout(CHECK_TIMEOUT, self.cached_check(writer))
-            .await
-            .unwrap_or_else(timed_out)
+        match tokio::time::timeout(CHECK_TIMEOUT, self.cached_check(writer)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.silence()),
+        }
+    }
+
+    /// Returns the reason of a check that got no answer, and logs it, at most once for each [`REUSE_TIME`]: such a check
+    /// leaves no result that others could reuse.
+    fn silence(&self) -> NotReady {
+        let cause = format!("it has said nothing for {} ms", CHECK_TIMEOUT.as_millis());
+        let cause = InternalError::new("asking the store", cause).transient();
+        let why = NotReady::new(StoreTrouble::Silent, cause);
+        let mut last = self.last_silence.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_none_or(|at| at.elapsed() >= REUSE_TIME) {
+            *last = Some(Instant::now());
+            why.log();
+        }
+        why
     }
 
     /// Returns the last result while it is current, and checks otherwise. One check runs at a time.
@@ -235,8 +250,8 @@ impl StoreHealth {
             return answer.clone();
         }
         let answer = self.run_check(writer).await;
-        if let Err(NotReady { trouble, cause }) = &answer {
-            tracing::error!(why = trouble.message(), cause = %cause.chain(), "not ready");
+        if let Err(why) = &answer {
+            why.log();
         }
         *last_check = Some((Instant::now(), answer.clone()));
         answer

@@ -27,7 +27,7 @@ use tradepost_document::fault::InternalError;
 
 use super::change_notice::ChangeNotice;
 use super::sql::{SqlValue, params};
-use super::tables::permits::lease;
+use super::tables::permits::{PermitsRow, lease};
 
 mod address;
 mod connection;
@@ -151,25 +151,28 @@ impl PgServer {
         }
     }
 
-    /// Takes permits of a bucket, quickly or not at all. Returns their number, the time in microseconds until the
-    /// bucket is full, and the number of processes.
-    pub(crate) fn lease(
+    /// Takes permits of a bucket that holds `permits` of them and gets one in each `interval` (microseconds), quickly
+    /// or not at all.
+    pub(crate) fn lease_permits(
         &self,
         bucket: [u8; 32],
         permits: i64,
-        each: i64,
-    ) -> Result<(i64, i64, i64), InternalError> {
+        interval: i64,
+    ) -> Result<PermitsRow, InternalError> {
         let client = self.notify_listener.get().and_then(NotifyListener::client);
         let not_listening = || PgError::Gone("nobody listens".to_owned());
         let leased = client.ok_or_else(not_listening).and_then(|client| {
             self.run_with_timeout(LEASE_TIMEOUT, async move {
                 let types = [Type::BYTEA, Type::INT8, Type::INT8];
                 let bucket = bucket.as_slice();
-                let values = [&bucket as &(dyn ToSql + Sync), &permits, &each];
+                let values = [&bucket as &(dyn ToSql + Sync), &permits, &interval];
                 let values: Vec<_> = values.into_iter().zip(types).collect();
                 let row = client.query_typed(&lease(), &values).await?;
-                let row =
-                    row.first().map(|row| (row.get("leased"), row.get("full_in"), row.get("live")));
+                let row = row.first().map(|row| PermitsRow {
+                    permits: row.get("leased"),
+                    full_in: row.get("full_in"),
+                    processes: row.get("live"),
+                });
                 Ok(row.unwrap_or_default())
             })
         });

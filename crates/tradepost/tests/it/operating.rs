@@ -156,6 +156,21 @@ fn under_a_lock_it_is_unready_and_leads_come_back() {
 }
 
 #[test]
+fn a_silent_store_is_logged_as_the_reason_of_readyz() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::configured(folder.path(), DEALER);
+    let other = Connection::open(data(folder.path()).join("tradepost.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(get(&process, "/readyz").status, 503);
+    other.execute_batch("ROLLBACK").unwrap();
+    process.signal("TERM");
+    let log = folder.path().join("log");
+    assert_eq!(process.end().code(), Some(0));
+    let log = fs::read_to_string(log).unwrap();
+    assert!(log.contains("not ready why=\"the store does not answer\""), "{log}");
+}
+
+#[test]
 fn a_lost_database_takes_no_leads_until_a_restart() {
     fn away(path: &Path) {
         fs::rename(path, path.with_extension("away")).unwrap();

@@ -3,6 +3,17 @@
 
 use super::processes::NOW;
 
+/// Result of the statement that takes permits.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PermitsRow {
+    /// Number of permits taken.
+    pub(crate) permits: i64,
+    /// Time in microseconds until the bucket is full.
+    pub(crate) full_in: i64,
+    /// Number of processes that share the bucket.
+    pub(crate) processes: i64,
+}
+
 /// Returns the statement that takes permits: of those left as many as a tenth of the share of a process, and at least
 /// one. `$1` is the bucket, `$2` its number of permits, `$3` the time after which one is available again, in
 /// microseconds. A bucket is stored as the time at which it will be full.

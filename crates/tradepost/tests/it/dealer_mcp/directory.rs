@@ -484,6 +484,7 @@ fn a_directory_is_found_by_people_assistants_and_registries() {
         - [One Motors](https://one.example/)
         - [Two Motors](https://two.example/)
 
+
         /server.json: 200
         {"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"example.all/dealers",
           "title":"Dealers at all.example","description":"2 car dealers: search all of them, and contact one.","version":"0.2.0",

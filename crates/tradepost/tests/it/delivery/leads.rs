@@ -148,6 +148,16 @@ fn what_is_held_back_is_told_when_it_is_released() {
 }
 
 #[test]
+fn a_lead_is_received_while_its_delivery_fails() {
+    let failing = Webhook::answering(|_| answer("503 Down"));
+    let fixture = Fixture::running(vec![crm(failing.url())]);
+    let lead_id = fixture.send(&lead());
+    fixture.until(&lead_id, |kept| kept.iter().any(|record| record.answer.is_some()));
+    let next = with(lead(), &[("/customer/email", json!("grace@example.com"))]);
+    assert_eq!(fixture.server.payload(&next)["data"]["status"], "received", "E-109");
+}
+
+#[test]
 fn a_withdrawal_is_told_only_to_who_has_the_lead() {
     let mut taking = Webhook::start();
     let mut failing = Webhook::answering(|_| answer("429 Later\r\nRetry-After: 3000"));

@@ -38,7 +38,7 @@ const IN_PUBLISHER: [(&str, &str); 1] = [(
 const BEHIND_A_CONSTANT: &str = "IO_REQUIRED";
 
 /// The sources that choose codes.
-const SOURCES: [&str; 2] = ["../seller/publisher/src", "src/adcp"];
+const SOURCES: [&str; 2] = ["../seller/publisher/src", "../seller/runtime/src/adcp"];
 
 /// The codes of the page "Error Handling", in its tables and in its text.
 const PAGE: [&str; 47] = [
