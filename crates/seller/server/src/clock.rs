@@ -5,15 +5,15 @@
 //! affects.
 
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::time::error::Elapsed;
+use pin_project_lite::pin_project;
+use tokio::time::Sleep;
 
 /// A clock.
 #[derive(Clone)]
@@ -70,16 +70,47 @@ impl fmt::Debug for Clock {
     }
 }
 
+/// Error of work that took longer than its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the time limit was exceeded")]
+pub struct TimeLimitExceeded;
+
+pin_project! {
+    /// Work with a time limit, by [`within`].
+    #[derive(Debug)]
+    pub struct LimitedWork<F> {
+        #[pin]
+        work: F,
+        #[pin]
+        timer: Option<Sleep>,
+        limit: Duration,
+    }
+}
+
 /// Runs work with a time limit. Work that completes at its first poll, as most requests do, creates
 /// no timer.
 ///
 /// # Errors
 /// When the limit is exceeded.
-pub async fn within<F: Future>(limit: Duration, work: F) -> Result<F::Output, Elapsed> {
-    let mut work = pin!(work);
-    match poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
-        Poll::Ready(done) => Ok(done),
-        Poll::Pending => tokio::time::timeout(limit, work).await,
+pub fn within<F: Future>(limit: Duration, work: F) -> LimitedWork<F> {
+    LimitedWork { work, timer: None, limit }
+}
+
+impl<F: Future> Future for LimitedWork<F> {
+    type Output = Result<F::Output, TimeLimitExceeded>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        if let Poll::Ready(done) = this.work.poll(context) {
+            return Poll::Ready(Ok(done));
+        }
+        if this.timer.is_none() {
+            this.timer.set(Some(tokio::time::sleep(*this.limit)));
+        }
+        match this.timer.as_pin_mut() {
+            Some(timer) => timer.poll(context).map(|()| Err(TimeLimitExceeded)),
+            None => Poll::Pending,
+        }
     }
 }
 

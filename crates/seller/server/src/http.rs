@@ -217,3 +217,28 @@ async fn method_not_allowed(
     };
     plain_error(StatusCode::METHOD_NOT_ALLOWED, "UNIMPLEMENTED", message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the size in bytes of the future that a handler returns.
+    fn size_of_future<State, Handled>(_: impl Fn(State, Request) -> Handled) -> usize {
+        size_of::<Handled>()
+    }
+
+    /// Each request copies the future of its handler; one that holds its work twice or thrice has three times the size.
+    #[test]
+    fn futures_of_handlers_are_small() {
+        let sizes = [
+            ("json-rpc", size_of_future(jsonrpc::post)),
+            ("mcp", size_of_future(mcp::handle)),
+            ("http+json", size_of_future(rest::handle)),
+            #[cfg(feature = "grpc")]
+            ("grpc", size_of_future(grpc::handle)),
+        ];
+        for (binding, size) in sizes {
+            assert!(size < 8 * 1024, "{binding}: {size} bytes");
+        }
+    }
+}

@@ -10,13 +10,17 @@ use crate::fault::InternalError;
 
 /// Runs asynchronous work and converts a panic to a fault.
 ///
+/// This is no `async fn`, like others that wrap the work of a request: such a function keeps what it is given twice, as
+/// its argument and as what it waits for, and each request copies all of it.
+///
 /// # Errors
 /// When the work panicked.
-pub(crate) async fn catch<T>(
+pub(crate) fn catch<T>(
     what: &'static str,
     work: impl Future<Output = T>,
-) -> Result<T, InternalError> {
-    AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| fault(what, panic))
+) -> impl Future<Output = Result<T, InternalError>> {
+    let caught = AssertUnwindSafe(work).catch_unwind();
+    caught.map(move |done| done.map_err(|panic| fault(what, panic)))
 }
 
 /// Runs synchronous work and converts a panic to a fault.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tradepost_document::catalog::Vocabulary as _;
 
@@ -354,17 +355,18 @@ impl AgentRegistry {
     ///
     /// # Errors
     /// When the work panicked.
-    pub(crate) async fn guard<T>(
+    pub(crate) fn guard<T>(
         &self,
         agent: &SharedAgent,
         what: &'static str,
         work: impl Future<Output = T>,
-    ) -> Result<T, InternalError> {
-        let done = panics::catch(what, work).await;
-        if done.is_err() {
-            self.metrics.count_panic(agent.id_or_none());
-        }
-        done
+    ) -> impl Future<Output = Result<T, InternalError>> {
+        panics::catch(what, work).map(|done| {
+            if done.is_err() {
+                self.metrics.count_panic(agent.id_or_none());
+            }
+            done
+        })
     }
 
     /// Performs an authenticated request when it is its turn.

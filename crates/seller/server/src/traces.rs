@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::Either;
 use jiff::Timestamp;
 use tokio::time::Instant;
 use tradepost_document::http::trace::Trace;
@@ -80,10 +81,13 @@ pub fn current() -> Option<Trace> {
 }
 
 /// Runs work in a span, if there is one.
-pub async fn within<T>(begun: Option<&ActiveSpan>, work: impl Future<Output = T>) -> T {
+pub fn within<T>(
+    begun: Option<&ActiveSpan>,
+    work: impl Future<Output = T>,
+) -> impl Future<Output = T> {
     match begun {
-        Some(begun) => CURRENT.scope(begun.trace, work).await,
-        None => work.await,
+        Some(begun) => Either::Left(CURRENT.scope(begun.trace, work)),
+        None => Either::Right(work),
     }
 }
 

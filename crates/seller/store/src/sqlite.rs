@@ -34,6 +34,11 @@ impl Drop for OpenTransaction<'_> {
     }
 }
 
+/// Runs a statement that begins or ends a transaction. It is compiled once: each read has two of them.
+fn control(connection: &Connection, sql: &str) -> Result<(), rusqlite::Error> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
+}
+
 /// Runs `work` in a transaction that takes the write lock at once.
 pub(super) fn transaction<T>(
     connection: &Connection,
@@ -41,10 +46,10 @@ pub(super) fn transaction<T>(
 ) -> Result<T, InternalError> {
     let on = InternalError::on::<rusqlite::Error>;
     // A transaction that reads first and writes later may be refused in between.
-    connection.execute_batch("BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
+    control(connection, "BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
     let _open = OpenTransaction(connection);
     let value = work()?;
-    connection.execute_batch("COMMIT").map_err(on("committing"))?;
+    control(connection, "COMMIT").map_err(on("committing"))?;
     Ok(value)
 }
 
@@ -54,7 +59,7 @@ pub(super) fn savepoint(
     work: impl FnOnce() -> bool,
 ) -> Result<(), InternalError> {
     let on = InternalError::on::<rusqlite::Error>;
-    connection.execute_batch("SAVEPOINT job").map_err(on("setting a savepoint"))?;
+    control(connection, "SAVEPOINT job").map_err(on("setting a savepoint"))?;
     let end = if work() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
     connection.execute_batch(end).map_err(on("ending a savepoint"))
 }
@@ -62,10 +67,10 @@ pub(super) fn savepoint(
 /// Runs `read` in one consistent snapshot.
 pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(), InternalError> {
     let on = InternalError::on::<rusqlite::Error>;
-    connection.execute_batch("BEGIN").map_err(on("beginning to read"))?;
+    control(connection, "BEGIN").map_err(on("beginning to read"))?;
     let _open = OpenTransaction(connection);
     read();
-    connection.execute_batch("COMMIT").map_err(on("ending to read"))
+    control(connection, "COMMIT").map_err(on("ending to read"))
 }
 
 /// Returns how often this connection has found the file changed by others, in this process or another.

@@ -565,16 +565,17 @@ const WITHOUT_ARGUMENTS: [Skill; 3] =
 
 /// Runs a skill within a time. A panic in it is an internal error like any other, so that the caller
 /// gets an error id.
-pub(super) async fn within<T, E: From<InternalError>>(
+pub(super) fn within<T, E: From<InternalError>>(
     patience: Duration,
     skill: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
+) -> impl Future<Output = Result<T, E>> {
     const CONTEXT: &str = "answering a message";
-    match clock::within(patience, AssertUnwindSafe(skill).catch_unwind()).await {
+    let caught = AssertUnwindSafe(skill).catch_unwind();
+    clock::within(patience, caught).map(|done| match done {
         Ok(Ok(done)) => done,
         Ok(Err(_)) => Err(InternalError::new(CONTEXT, "a skill panicked").into()),
         Err(_) => Err(InternalError::new(CONTEXT, LATE).transient().into()),
-    }
+    })
 }
 
 fn rate_limited(RateLimitExceeded { wait, limit }: RateLimitExceeded) -> aap::AapRefusal {

@@ -12,6 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http_body_util::BodyExt as _;
 use tradepost_a2a::error::{A2aCode, A2aRefusal};
 use tradepost_a2a::{self as a2a, A2aRelease, older};
@@ -455,12 +456,12 @@ pub async fn passed_caller(
 ///
 /// # Errors
 /// When it takes longer.
-pub async fn in_time<T>(
+pub fn in_time<T>(
     registry: &AgentRegistry,
     found: impl Future<Output = T>,
-) -> Result<T, AuthRefusal> {
+) -> impl Future<Output = Result<T, AuthRefusal>> {
     let late = |_| AuthRefusal::unavailable(InternalError::new("finding out who calls", LATE));
-    clock::within(registry.settings.request_timeout, found).await.map_err(late)
+    clock::within(registry.settings.request_timeout, found).map(move |found| found.map_err(late))
 }
 
 /// Identifies the caller of a public resource: a credential is checked all the same.

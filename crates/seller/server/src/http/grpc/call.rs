@@ -8,6 +8,8 @@ use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::Either;
 use tokio::time::Instant;
 use tradepost_a2a::error::{A2aCode, A2aRefusal};
 use tradepost_a2a::status::RpcStatus;
@@ -108,10 +110,10 @@ impl Deadline {
     }
 
     /// Runs work until the deadline; `None` when it passes.
-    pub(super) async fn limit<T>(self, work: impl Future<Output = T>) -> Option<T> {
+    pub(super) fn limit<T>(self, work: impl Future<Output = T>) -> impl Future<Output = Option<T>> {
         match self.0 {
-            Some(until) => tokio::time::timeout_at(until, work).await.ok(),
-            None => Some(work.await),
+            Some(until) => Either::Left(tokio::time::timeout_at(until, work).map(Result::ok)),
+            None => Either::Right(work.map(Some)),
         }
     }
 }
