@@ -4,8 +4,10 @@
 // Sellers refuse them, and buyers check their own arguments (AdCP 3.1, "Authentication" and "Error
 // handling"; A-7, A-9).
 
-use tradepost_document::json::Value;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
+use tradepost_document::json::Value;
 use tradepost_document::problem::DocumentPlace;
 
 /// Maximum number of listed members.
@@ -183,18 +185,32 @@ pub fn is_credential(name: &str) -> bool {
     may_be_credential(name) && is_spelled_as_credential(name)
 }
 
+/// Number of letters that tell most names from those of credentials.
+const END: usize = 3;
+
+/// Returns the last letters of a name in lower case, the last one first; zeros when it has fewer.
+fn end(name: &str) -> [u8; END] {
+    let mut end = [0; END];
+    end.iter_mut().zip(letters(name)).for_each(|(place, letter)| *place = letter);
+    end
+}
+
+/// Returns the letters of a name in lower case from the last to the first.
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    let bytes = name.bytes().rev().filter(|byte| !matches!(byte, b'_' | b'-'));
+    bytes.map(|byte| byte.to_ascii_lowercase())
+}
+
 /// Returns true when the letters of a name end with those of a credential's name.
 fn may_be_credential(name: &str) -> bool {
-    fn letters(text: &str) -> impl Iterator<Item = u8> {
-        let bytes = text.bytes().rev().filter(|byte| !matches!(byte, b'_' | b'-'));
-        bytes.map(|byte| byte.to_ascii_lowercase())
-    }
-    let last = letters(name).next();
-    // Few names end with the same letter.
-    NAMES.iter().filter(|known| known.bytes().last() == last).any(|known| {
-        let mut letters_of_name = letters(name);
-        letters(known).all(|letter| letters_of_name.next() == Some(letter))
-    })
+    /// Ends of the credentials' names: a list that is shorter than theirs, and looked through for every member.
+    static ENDS: LazyLock<BTreeSet<[u8; END]>> =
+        LazyLock::new(|| NAMES.iter().map(|known| end(known)).collect());
+    ENDS.contains(&end(name))
+        && NAMES.iter().any(|known| {
+            let mut letters_of_name = letters(name);
+            letters(known).all(|letter| letters_of_name.next() == Some(letter))
+        })
 }
 
 fn is_spelled_as_credential(name: &str) -> bool {

@@ -114,7 +114,7 @@ pub struct LeadPolicy {
     /// Validity of a consent without `expires_at`; unlimited when `None` (AAP 1.1 `lead.submit`,
     /// `R-LD-07`).
     pub consent_lifetime: Option<SignedDuration>,
-    /// True when a test drive needs a vehicle of interest (`R-LD-25`).
+    /// True when a test drive needs a vehicle of interest (`R-LD-25`, `E-097`).
     pub test_drive_needs_vehicle: bool,
     /// Window in which equivalent leads count as duplicates (C-19).
     pub duplicate_window: SignedDuration,

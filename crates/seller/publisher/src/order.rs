@@ -397,6 +397,9 @@ impl Publisher {
         call: &ToolCall,
         request: &Arc<ToolRequest>,
     ) -> Result<ToolReply, ToolError> {
+        if call.needs_one_read(self.profile.sandbox) {
+            return self.read_at_once(call, request).await;
+        }
         // A moment-old state is good enough for a refusal, and for calls outside.
         let check = |reader: &dyn StoreRead| self.check_admission(call, StorePhase::Look(reader));
         let seen = self.read(call, ReadExtent::Records, check).await?;
@@ -457,6 +460,24 @@ impl Publisher {
         // Only after the commit: the next claim of the key has to find the reply.
         drop(flight);
         done
+    }
+
+    /// Does a request that only reads: all of it in one turn and in one consistent state.
+    async fn read_at_once(
+        &self,
+        call: &ToolCall,
+        request: &ToolRequest,
+    ) -> Result<ToolReply, ToolError> {
+        let work = |reader: &dyn StoreRead| {
+            let admitted = match self.check_admission(call, StorePhase::Look(reader))? {
+                AdmissionResult::Replay(reply) => return Ok(reply),
+                AdmissionResult::New { admitted, .. } => *admitted,
+            };
+            let nothing = Prepared::default();
+            let done = self.work(call, request, admitted, &nothing, StorePhase::Look(reader));
+            done.map_err(WorkStop::in_transaction)
+        };
+        self.look(call, call.read_extent(), work).await
     }
 
     /// Checks standing, account and scope; then the key; then the status of the account.

@@ -63,6 +63,12 @@ impl ToolCall {
             || (searches && (sandbox || self.tool == AdcpTool::GetProducts))
     }
 
+    /// Returns true if admission and work are one read: it stores nothing, so that it has no idempotency key either,
+    /// and nobody outside is asked in between, as the ad server is for products.
+    pub(crate) fn needs_one_read(&self, sandbox: bool) -> bool {
+        !self.keeps(sandbox) && self.tool != AdcpTool::GetProducts
+    }
+
     /// Returns how much its work reads.
     pub(crate) fn read_extent(&self) -> ReadExtent {
         // What a seller can do is in its profile, and a task is one record.

@@ -88,8 +88,8 @@ impl RateLimit {
         (window / self.requests.max(1)).max(Duration::from_micros(1))
     }
 
-    /// Returns the time until a shared bucket has a permit again, of one without any that will be full in `full_in`. A
-    /// bucket of one process alone gets its wait from [`governor`], in [`Limiter::admit`].
+    /// Returns the time until an empty bucket that processes share has a permit again; in `full_in` it would be full.
+    /// Where a process counts alone, [`governor`] computes the wait, in [`Limiter::admit`].
     #[must_use]
     pub fn wait(self, full_in: Duration) -> Duration {
         // One is there when the bucket lacks `requests - 1` of them.

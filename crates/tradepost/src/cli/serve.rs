@@ -374,14 +374,10 @@ async fn keep_fresh(
                 let followed = fresh.follow();
                 let refreshed = fresh.refresh();
                 fresh.tidy();
-                if let Err(fault) = &followed
-                    && refreshed.is_err()
-                {
-                    // One is logged here, and the other by the caller.
+                if let Err(fault) = &followed {
                     tracing::error!(cause = %fault.chain(), "changes of dealers could not be taken over");
-                    return refreshed;
                 }
-                followed.and(refreshed)
+                refreshed
             });
             if let Some(Err(fault)) = refreshed.await {
                 tracing::error!(cause = %fault.chain(), "what others have changed could not be taken over");

@@ -43,6 +43,7 @@ struct ReadCounts {
     orders: AtomicUsize,
     /// Largest number of records in one read that announced no more than records.
     largest_short_read: AtomicUsize,
+    reads: AtomicUsize,
     /// Reads that announced pages.
     page_reads: AtomicUsize,
     /// Lists that were read, each with its query.
@@ -135,6 +136,7 @@ impl PublisherStore for CountingStore {
         job: &mut dyn FnMut(&dyn StoreRead),
     ) -> Result<(), InternalError> {
         let counts = &self.counts;
+        counts.reads.fetch_add(1, Ordering::Relaxed);
         let before = counts.records.load(Ordering::Relaxed);
         let read = self.store.read(extent, &mut |inner| job(&CountingTx { inner, counts }));
         let records = counts.records.load(Ordering::Relaxed) - before;
@@ -306,16 +308,18 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
 }
 
 #[test]
-fn a_call_answered_from_the_profile_or_one_record_reads_no_page() {
+fn a_call_that_only_reads_is_one_read_of_its_extent() {
     let (harness, counts) = with_buys(60);
-    for (tool, arguments, expected) in [
+    for (tool, arguments, pages) in [
         (AdcpTool::GetAdcpCapabilities, json!({}), 0),
         (AdcpTool::GetTaskStatus, json!({"task_id": "task_1"}), 0),
         (AdcpTool::GetMediaBuys, json!({}), 1),
+        (AdcpTool::ListCreatives, json!({}), 1),
     ] {
-        let before = counts.page_reads.load(Ordering::Relaxed);
+        let counted = || [&counts.reads, &counts.page_reads].map(|c| c.load(Ordering::Relaxed));
+        let [reads, page_reads] = counted();
         ask(&harness, tool, arguments);
-        assert_eq!(counts.page_reads.load(Ordering::Relaxed) - before, expected, "{tool:?}");
+        assert_eq!(counted(), [reads + 1, page_reads + pages], "{tool:?}");
     }
 }
 
