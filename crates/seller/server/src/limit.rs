@@ -80,12 +80,13 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// Returns the time after which a bucket has one permit more: at least a microsecond, the unit in which sources of
-    /// shared permits count.
+    /// Returns the time after which a bucket that processes share has one permit more, in whole microseconds, as its
+    /// source counts: at least one.
     #[must_use]
-    pub fn interval(self) -> Duration {
-        let window = Duration::try_from(self.window).unwrap_or_default();
-        (window / self.requests.max(1)).max(Duration::from_micros(1))
+    pub fn shared_interval(self) -> Duration {
+        let window = Duration::try_from(self.window).unwrap_or_default().as_micros();
+        let interval = window / u128::from(self.requests.max(1));
+        Duration::from_micros(u64::try_from(interval.max(1)).unwrap_or(u64::MAX))
     }
 
     /// Returns the time until an empty bucket that processes share has a permit again; in `full_in` it would be full.
@@ -93,7 +94,7 @@ impl RateLimit {
     #[must_use]
     pub fn wait(self, full_in: Duration) -> Duration {
         // One is there when the bucket lacks `requests - 1` of them.
-        full_in.saturating_sub(self.interval() * self.requests.saturating_sub(1))
+        full_in.saturating_sub(self.shared_interval() * self.requests.saturating_sub(1))
     }
 }
 
@@ -180,8 +181,10 @@ impl Limiter {
     /// each `limit.window`.
     #[must_use]
     pub fn new(limit: RateLimit, clock: Clock) -> Self {
-        let quota = NonZeroU32::new(limit.requests)
-            .and_then(|requests| Some(Quota::with_period(limit.interval())?.allow_burst(requests)));
+        let quota = NonZeroU32::new(limit.requests).and_then(|requests| {
+            let window = Duration::try_from(limit.window).ok()?;
+            Some(Quota::with_period(window / requests.get())?.allow_burst(requests))
+        });
         let buckets = quota.map(|quota| {
             RateLimiter::new(quota, HashMapStateStore::default(), GovernorClock(clock))
         });
@@ -371,6 +374,19 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+
+    #[test]
+    fn a_shared_bucket_has_a_permit_after_whole_microseconds() {
+        let limit = RateLimit { requests: 7, window: SignedDuration::from_secs(1) };
+        let interval = Duration::from_micros(142_857);
+        assert_eq!(limit.shared_interval(), interval);
+        // Empty: its source has counted seven intervals until it is full.
+        assert_eq!(limit.wait(interval * 7), interval);
+        assert_eq!(limit.wait(interval * 6), Duration::ZERO);
+        assert_eq!(limit.wait(Duration::ZERO), Duration::ZERO);
+        let fast = RateLimit { requests: u32::MAX, window: SignedDuration::from_millis(1) };
+        assert_eq!(fast.shared_interval(), Duration::from_micros(1));
+    }
 
     #[test]
     fn after_a_burst_each_part_of_the_window_passes_one() {

@@ -85,7 +85,7 @@ impl Permits for Store {
     fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, InternalError> {
         let alone = || InternalError::new("leasing permits", "nobody shares this store");
         let server = self.server.as_ref().ok_or_else(alone)?;
-        let interval = i64::try_from(limit.interval().as_micros()).unwrap_or(i64::MAX);
+        let interval = i64::try_from(limit.shared_interval().as_micros()).unwrap_or(i64::MAX);
         let bucket = Sha256::digest(bucket).into();
         let leased = server.lease_permits(bucket, limit.requests.into(), interval)?;
         let whole = |number: i64| u32::try_from(number).unwrap_or_default();

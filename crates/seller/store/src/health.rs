@@ -94,6 +94,7 @@ impl NotReady {
         Self { trouble, cause: cause.into() }
     }
 
+    /// Logs the reason and its cause.
     fn log(&self) {
         tracing::error!(why = self.trouble.message(), cause = %self.cause.chain(), "not ready");
     }

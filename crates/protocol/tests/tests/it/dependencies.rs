@@ -280,8 +280,8 @@ const CRATE_RULES: &[CrateRule] = &[
         ],
         forbidden_words: FILES_AND_PROCESSES,
     },
-    // What runs beside the answers of a seller. A seller calls others, too, so that it uses the buyer's client. Knows
-    // no page and no command line.
+    // Agents on a store, and what happens without a request. A seller calls others, too, so that it uses the buyer's
+    // client. Knows no page and no command line.
     CrateRule {
         folder: "seller/runtime",
         own_crates: &[

@@ -163,8 +163,14 @@ fn creative(number: usize) -> Value {
     })
 }
 
+/// A publisher, and what was read of its store.
+struct CountedPublisher {
+    harness: Harness,
+    counts: Arc<ReadCounts>,
+}
+
 /// A publisher whose one buyer has so many media buys, and a creative, a list and a task for every ten of them.
-fn with_buys(buys: usize) -> (Harness, Arc<ReadCounts>) {
+fn with_buys(buys: usize) -> CountedPublisher {
     let store = CountingStore::default();
     let counts = Arc::clone(&store.counts);
     let harness = Harness::on(
@@ -203,7 +209,7 @@ fn with_buys(buys: usize) -> (Harness, Arc<ReadCounts>) {
         let sync = json!({"account": {"account_id": ACCOUNT}, "creatives": [creative(number)]});
         ask(&harness, AdcpTool::SyncCreatives, sync);
     }
-    (harness, counts)
+    CountedPublisher { harness, counts }
 }
 
 fn put(
@@ -295,7 +301,7 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
     let few = with_buys(60);
     let many = with_buys(240);
     for (tool, arguments) in table {
-        let [of_few, of_many] = [&few, &many].map(|(harness, counts)| {
+        let [of_few, of_many] = [&few, &many].map(|CountedPublisher { harness, counts }| {
             let before = counts.records.load(Ordering::Relaxed);
             ask(harness, tool, arguments.clone());
             counts.records.load(Ordering::Relaxed) - before
@@ -303,13 +309,13 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
         assert_eq!(of_few, of_many, "{tool:?} {arguments}");
     }
     // Such a read keeps the other requests of its thread waiting.
-    let largest = many.1.largest_short_read.load(Ordering::Relaxed);
+    let largest = many.counts.largest_short_read.load(Ordering::Relaxed);
     assert!(largest <= 3, "{largest} records in one short read");
 }
 
 #[test]
 fn a_call_that_only_reads_is_one_read_of_its_extent() {
-    let (harness, counts) = with_buys(60);
+    let CountedPublisher { harness, counts } = with_buys(60);
     for (tool, arguments, pages) in [
         (AdcpTool::GetAdcpCapabilities, json!({}), 0),
         (AdcpTool::GetTaskStatus, json!({"task_id": "task_1"}), 0),
@@ -326,7 +332,7 @@ fn a_call_that_only_reads_is_one_read_of_its_extent() {
 #[test]
 fn a_longer_page_needs_no_more_statements() {
     let ids = |count: usize| (0..count).map(|number| format!("creative_{number}"));
-    let (harness, counts) = with_buys(240);
+    let CountedPublisher { harness, counts } = with_buys(240);
     let statements = |tool, arguments: Value| {
         let before = counts.statements.load(Ordering::Relaxed);
         ask(&harness, tool, arguments);
@@ -417,7 +423,7 @@ fn a_buy_that_no_ad_server_delivers_asks_for_no_order() {
 
 #[test]
 fn a_list_reads_no_list_of_the_store_twice() {
-    let (harness, counts) = with_buys(4);
+    let CountedPublisher { harness, counts } = with_buys(4);
     for (tool, arguments) in [
         (AdcpTool::GetMediaBuys, json!({})),
         (AdcpTool::GetMediaBuys, json!({"status_filter": ["canceled"]})),
