@@ -300,13 +300,39 @@ words! {
 }
 
 impl Script {
-    /// Returns the scripts that are included in the program.
+    /// Returns the scripts that the program has: the files, and one that follows from the catalog of codes.
     #[must_use]
     pub fn built_in() -> Vec<Self> {
         let read = |text: &&str| {
             read(text).unwrap_or_else(|_| unreachable!("the built-in scripts are tested"))
         };
-        BUILT_IN.iter().map(read).collect()
+        let mut scripts: Vec<Self> = BUILT_IN.iter().map(read).collect();
+        scripts.push(Self::refusing());
+        scripts
+    }
+
+    /// Returns the script that refuses with one AAP code after the other, so that every skill can meet every code. It
+    /// follows from the catalogs of codes and skills and is no file.
+    fn refusing() -> Self {
+        let codes = AapCode::ALL.len() as u64;
+        let rounds = Skill::ALL.len() as u64;
+        let rule = |(first, code): (u64, &AapCode)| ScriptRule {
+            when: RuleCondition {
+                nth: (0..rounds).map(|round| first + round * codes).collect(),
+                ..RuleCondition::default()
+            },
+            act: RuleAction::Refuse(*code),
+            ..ScriptRule::default()
+        };
+        Self {
+            name: "refusing".to_owned(),
+            description:
+                "refuses everything, with one AAP code after the other whatever the skill is"
+                    .to_owned(),
+            seller: SellerKind::Dealer,
+            budget: RequestBudget::default(),
+            rules: (1..).zip(AapCode::ALL).map(rule).collect(),
+        }
     }
 }
 
@@ -319,7 +345,6 @@ const BUILT_IN: &[&str] = &[
     include_str!("scenarios/garbled.toml"),
     include_str!("scenarios/sold.toml"),
     include_str!("scenarios/lost-leads.toml"),
-    include_str!("scenarios/refusing.toml"),
     include_str!("scenarios/protocol.toml"),
     include_str!("scenarios/locked.toml"),
     include_str!("scenarios/slow.toml"),

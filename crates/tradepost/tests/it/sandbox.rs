@@ -382,7 +382,6 @@ fn our_client_understands_and_behaves_in_every_scenario() {
         ),
         ("sold", &[(InventorySearch, 0), (InventoryVehicle, 4)]),
         ("lost-leads", &[(InventorySearch, 0), (LeadSubmit, 10)]),
-        ("refusing", &[(DealerInformation, 8), (InventoryFacets, 3), (InventorySearch, 3)]),
         ("protocol", &[(DealerInformation, 3), (InventoryFacets, 3), (InventorySearch, 8)]),
         ("locked", &[(DealerInformation, 9), (InventorySearch, 9), (LeadSubmit, 9)]),
         ("slow", &[(InventorySearch, 10)]),
@@ -392,6 +391,7 @@ fn our_client_understands_and_behaves_in_every_scenario() {
         ("lost-buys", &[]),
         ("refused-buys", &[]),
         ("poisoned-offers", &[]),
+        ("refusing", &[(DealerInformation, 8), (InventoryFacets, 3), (InventorySearch, 3)]),
     ];
     let played: Vec<_> = table.iter().map(|(name, _)| (*name).to_owned()).collect();
     let known: Vec<_> = Script::built_in().into_iter().map(|script| script.name).collect();
