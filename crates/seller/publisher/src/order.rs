@@ -1,6 +1,7 @@
 //! Order of the checks of a request: release, misplaced credentials, schema, rate, standing, account, scope,
 //! idempotency key, status of the account, work. Nothing is stored of a request that is refused.
 
+use std::mem;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -28,7 +29,7 @@ use crate::store::stale_reads::{RecordingReader, StaleReader};
 use crate::store::{Changes, Entity, EntityKind, Query, ReadExtent, StoreRead, StoreTx, StoreWork};
 use crate::task::finish::{self, TaskFinisher};
 use crate::task::{QueuedNotification, SubmittedTask};
-use crate::tool_call::{BuyerCaller, ToolCall, may_be_repeated};
+use crate::tool_call::{BuyerCaller, Credential, ToolCall, may_be_repeated};
 use crate::tool_context::{Expiry, Prepared, ToolContext, WorkStop};
 use crate::tools;
 use crate::tools::ToolRequest;
@@ -85,7 +86,7 @@ impl Publisher {
     }
 
     /// Answers a request.
-    pub async fn answer(&self, call: ToolCall) -> AdcpAnswer {
+    pub async fn answer(&self, mut call: ToolCall) -> AdcpAnswer {
         let is_cacheable = response_cache::is_for(&call);
         if is_cacheable && let Some(cached) = self.cached_answer(&call).await {
             let mut arguments = call.arguments;
@@ -94,10 +95,12 @@ impl Publisher {
         // Taken first, because refusals repeat it as well (`X-2`).
         let context = call.arguments.get("context").cloned();
         let keyed = call.tool.keyed() || IdempotencyKey::is_taken(&call);
-        let release = self.release(&call.arguments);
+        // First, because the release decides the words of every refusal after it.
+        let chosen = version::choose(&self.profile, &call.arguments);
+        let release = chosen.as_ref().copied().unwrap_or(AdcpRelease::V3_1);
         let mut cache_deps = None;
         let mut lasts = None;
-        let done = match self.check(&call) {
+        let done = match chosen.and_then(|release| self.check(&mut call, release)) {
             Ok(request) => {
                 // The version has to be from before the first read.
                 cache_deps = if is_cacheable { self.cache_deps() } else { None };
@@ -284,34 +287,55 @@ impl Publisher {
     }
 
     /// Checks a request as far as the store is not needed for that, and counts it.
-    fn check(&self, call: &ToolCall) -> Result<Arc<ToolRequest>, ToolError> {
-        // First, because the release decides the words of every refusal after it.
-        let release = version::choose(&self.profile, &call.arguments)?;
-        let mut arguments = Value::Object(call.arguments.clone());
-        // The schema leaves `context` and `ext` open, so that a credential there passes it; it is
-        // looked for by name, and the caller's own by its value, at every depth (`A-7`).
-        let by_name = credentials::find(&arguments);
-        let by_value =
-            call.credential.as_ref().map(|own| own.find_in(&arguments)).unwrap_or_default();
-        if !by_name.is_empty() || !by_value.is_empty() {
-            return Err(credential_in_arguments(&by_name, &by_value).into());
+    fn check(
+        &self,
+        call: &mut ToolCall,
+        release: AdcpRelease,
+    ) -> Result<Arc<ToolRequest>, ToolError> {
+        // A schema is checked of a value. The members are lent to one, because copying them costs as much as a
+        // third of the check.
+        let sent = Value::Object(mem::take(&mut call.arguments));
+        let read = self.read_arguments(call.tool, call.credential.as_ref(), &sent, release);
+        if let Value::Object(members) = sent {
+            call.arguments = members;
         }
-        tools::before_schema(call.tool, &arguments)?;
-        AdcpRefusal::of_all(beyond(call.tool, release, &mut arguments))?;
-        let internals = if self.profile.internals { Internals::On } else { Internals::Off };
-        // The test controller has an error vocabulary of its own, for this as well.
-        if call.tool != AdcpTool::ComplyTestController || !self.profile.sandbox {
-            rules::check(call.tool, &arguments, internals).map_err(violations)?;
-        }
-        let unread =
-            || InternalError::new("reading arguments that fit their schema", "they do not");
-        let request = ToolRequest::read(call.tool, &arguments).map(Arc::new).ok_or_else(unread)?;
+        let request = Arc::new(read?);
         let rate_class = if call.tool.mutates() { RateClass::Write } else { RateClass::Read };
         self.services
             .admit(&call.caller.principal, rate_class)
             .map_err(|wait| refusals::rate_limited(wait, "account"))?;
         self.may_notify(call)?;
         Ok(request)
+    }
+
+    /// Checks the arguments of a call for credentials, and by their schema, and reads them.
+    fn read_arguments(
+        &self,
+        tool: AdcpTool,
+        credential: Option<&Credential>,
+        sent: &Value,
+        release: AdcpRelease,
+    ) -> Result<ToolRequest, ToolError> {
+        // The schema leaves `context` and `ext` open, so that a credential there passes it; it is
+        // looked for by name, and the caller's own by its value, at every depth (`A-7`).
+        let by_name = credentials::find(sent);
+        let by_value = credential.map(|own| own.find_in(sent)).unwrap_or_default();
+        if !by_name.is_empty() || !by_value.is_empty() {
+            return Err(credential_in_arguments(&by_name, &by_value).into());
+        }
+        tools::before_schema(tool, sent)?;
+        let settled = added::settle(tool, release, sent);
+        let unsupported = settled.unsupported.iter();
+        AdcpRefusal::of_all(unsupported.map(|pointer| unsupported_member(pointer)).collect())?;
+        let arguments = settled.request;
+        let internals = if self.profile.internals { Internals::On } else { Internals::Off };
+        // The test controller has an error vocabulary of its own, for this as well.
+        if tool != AdcpTool::ComplyTestController || !self.profile.sandbox {
+            rules::check(tool, &arguments, internals).map_err(violations)?;
+        }
+        let unread =
+            || InternalError::new("reading arguments that fit their schema", "they do not");
+        ToolRequest::read(tool, &arguments).ok_or_else(unread).map_err(ToolError::from)
     }
 
     /// Does a request, or what can be done of it while the store is unavailable.
@@ -525,14 +549,11 @@ enum AdmissionResult {
     New { admitted: Box<Admitted>, key: Option<IdempotencyKey> },
 }
 
-/// Returns a refusal for each feature of the caller's release that this seller does not support. Features
-/// that ask for nothing are taken out.
-fn beyond(tool: AdcpTool, release: AdcpRelease, arguments: &mut Value) -> Vec<AdcpError> {
+/// Returns the refusal of a feature of the caller's release that this seller does not support, by the JSON
+/// Pointer to its member.
+fn unsupported_member(pointer: &str) -> AdcpError {
     let message = "this seller does not do this yet; leave it out";
-    let refused = |pointer: String| {
-        refusals::at(AdcpCode::UnsupportedFeature, &tradepost_adcp::error::path(&pointer), message)
-    };
-    added::settle(tool, release, arguments).into_iter().map(refused).collect()
+    refusals::at(AdcpCode::UnsupportedFeature, &tradepost_adcp::error::path(pointer), message)
 }
 
 /// Returns the error of a request that violates its schema, with a suggestion.

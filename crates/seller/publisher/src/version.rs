@@ -30,14 +30,14 @@ pub(crate) fn choose(
     profile: &PublisherProfile,
     arguments: &Map,
 ) -> Result<AdcpRelease, ToolError> {
-    let spoken = spoken(profile);
-    let highest = || spoken.iter().copied().max().unwrap_or(AdcpRelease::V3_1);
     match named(arguments) {
         NamedVersion::Nothing => Ok(AdcpRelease::V3_1),
         NamedVersion::Minor(0) => Ok(AdcpRelease::V3_0),
         NamedVersion::Minor(1) => Ok(AdcpRelease::V3_1),
-        NamedVersion::Minor(_) => Ok(highest()),
-        NamedVersion::Foreign => Err(unsupported(&spoken).into()),
+        NamedVersion::Minor(_) => {
+            Ok(spoken(profile).into_iter().max().unwrap_or(AdcpRelease::V3_1))
+        }
+        NamedVersion::Foreign => Err(unsupported(&spoken(profile)).into()),
     }
 }
 

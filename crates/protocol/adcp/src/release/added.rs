@@ -2,6 +2,8 @@
 //! request, so it is refused; a member with its published default requests nothing and is removed: clients send
 //! defaults with everything.
 
+use std::borrow::Cow;
+
 use crate::AdcpTool;
 use crate::error::AdcpRelease;
 use tradepost_document::json::{Map, Value};
@@ -246,34 +248,43 @@ const ADDED: &[(AdcpTool, &[Added])] = &[
     ),
 ];
 
-/// Removes members that request nothing: published defaults of members that this publisher does not support, and facts
-/// that it does not read. Returns JSON Pointers of members that 3.2 has added and this publisher does not support. A
-/// request of an older release is left unchanged.
+/// A request without the members that ask for nothing.
+#[derive(Debug)]
+pub struct SettledRequest<'r> {
+    /// The request; only one of 3.2 is a copy.
+    pub request: Cow<'r, Value>,
+    /// JSON Pointers to members that 3.2 has added and this publisher does not support.
+    pub unsupported: Vec<String>,
+}
+
+/// Leaves members out that request nothing: published defaults of members that this publisher does not support, and
+/// facts that it does not read. A request of an older release stays as it is.
 #[must_use]
-pub fn settle(tool: AdcpTool, release: AdcpRelease, request: &mut Value) -> Vec<String> {
-    let mut unsupported_members = Vec::new();
+pub fn settle(tool: AdcpTool, release: AdcpRelease, request: &Value) -> SettledRequest<'_> {
+    let mut unsupported = Vec::new();
     if release < AdcpRelease::V3_2 {
-        return unsupported_members;
+        return SettledRequest { request: Cow::Borrowed(request), unsupported };
     }
+    let mut request = request.clone();
     for place in UNREAD {
-        walk(request, place, "", &mut |members, name, _| {
+        walk(&mut request, place, "", &mut |members, name, _| {
             members.shift_remove(name);
         });
     }
     for row in rows(tool) {
-        walk(request, row.place, "", &mut |members, name, pointer| {
+        walk(&mut request, row.place, "", &mut |members, name, pointer| {
             let asks = members
                 .get(name)
                 .filter(|value| !row.default.is_some_and(|default| default.is(value)));
             match asks {
-                Some(_) => unsupported_members.push(pointer),
+                Some(_) => unsupported.push(pointer),
                 None => {
                     members.shift_remove(name);
                 }
             }
         });
     }
-    unsupported_members
+    SettledRequest { request: Cow::Owned(request), unsupported }
 }
 
 /// Returns the paths of a tool's requests that [`settle`] refuses.

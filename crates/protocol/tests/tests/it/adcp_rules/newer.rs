@@ -188,25 +188,25 @@ fn a_default_is_no_request_and_anything_else_is_one() {
         let defaults: BTreeMap<&str, Value> = added::defaults(tool).collect();
         for place in added::places(tool) {
             let pointer = format!("/{}", place.replace("[]", "/0").replace('.', "/"));
-            let mut asked = request_with(place, &other);
+            let asks = request_with(place, &other);
             // What is in a member that is refused as a whole may be named as well.
-            let refused = added::settle(tool, AdcpRelease::V3_2, &mut asked);
-            assert!(refused.contains(&pointer), "{tool} {place}: {refused:?}");
-            assert!(asked.pointer(&pointer).is_some(), "what is refused is not taken out");
-            let mut older = request_with(place, &other);
-            assert_eq!(added::settle(tool, AdcpRelease::V3_1, &mut older), Vec::<String>::new());
+            let refused = added::settle(tool, AdcpRelease::V3_2, &asks);
+            assert!(refused.unsupported.contains(&pointer), "{tool} {place}: {refused:?}");
+            let kept = refused.request.pointer(&pointer).is_some();
+            assert!(kept, "{tool} {place}: what is refused is not taken out");
+            let older = added::settle(tool, AdcpRelease::V3_1, &asks);
+            assert_eq!(older.unsupported, Vec::<String>::new());
+            assert_eq!(*older.request, asks, "{tool} {place}: an older request stays as it is");
             if let Some(default) = defaults.get(place) {
-                let mut says_default = request_with(place, default);
-                let refused = added::settle(tool, AdcpRelease::V3_2, &mut says_default);
-                assert_eq!(refused, Vec::<String>::new(), "{tool} {place}");
-                assert!(says_default.pointer(&pointer).is_none(), "{tool} {place} stays");
+                let says_default = request_with(place, default);
+                let settled = added::settle(tool, AdcpRelease::V3_2, &says_default);
+                assert_eq!(settled.unsupported, Vec::<String>::new(), "{tool} {place}");
+                assert!(settled.request.pointer(&pointer).is_none(), "{tool} {place} stays");
             }
         }
     }
-    let mut brand = request_with("brand.countries", &other);
-    assert_eq!(
-        added::settle(AdcpTool::GetProducts, AdcpRelease::V3_2, &mut brand),
-        Vec::<String>::new()
-    );
-    assert_eq!(brand.to_string(), r#"{"brand":{}}"#);
+    let brand = request_with("brand.countries", &other);
+    let settled = added::settle(AdcpTool::GetProducts, AdcpRelease::V3_2, &brand);
+    assert_eq!(settled.unsupported, Vec::<String>::new());
+    assert_eq!(settled.request.to_string(), r#"{"brand":{}}"#);
 }
