@@ -148,9 +148,34 @@ struct SharedPermits {
     leased_permits: Mutex<LeasedPermits>,
 }
 
+/// Permits that a caller has here.
+struct CallerLease {
+    /// Number of permits that are left.
+    permits: u32,
+    /// Time of the latest lease.
+    since: Nanos,
+}
+
+/// Decision of the shared source about a request.
+struct SharedDecision {
+    outcome: SharedOutcome,
+    /// Number of processes that share the limit.
+    processes: u32,
+}
+
+enum SharedOutcome {
+    Permitted,
+    Refused {
+        /// Time until the next request will pass.
+        wait: Duration,
+    },
+    /// The source cannot be asked.
+    Unavailable,
+}
+
 struct LeasedPermits {
-    /// Leased permits of each caller, with the time of the lease.
-    callers: HashMap<LimitKey, (u32, Nanos)>,
+    /// Leased permits of each caller.
+    callers: HashMap<LimitKey, CallerLease>,
     /// Time until which a caller has no permits in any process. They return with time alone, so the
     /// source need not be asked before.
     exhausted_until: HashMap<LimitKey, Nanos>,
@@ -220,17 +245,21 @@ impl Limiter {
         };
         let refused = match &self.shared {
             None => count_locally(1).map(|refused| refused.wait_time_from(now)),
-            Some(shared) => match shared.take(key, self.limit, now) {
-                Ok((wait, processes)) => {
-                    // A leased permit is counted locally too, so that the bucket is not full when
-                    // the source becomes unavailable.
-                    let _ = wait.is_none().then(|| count_locally(processes));
-                    wait
+            Some(shared) => {
+                let SharedDecision { outcome, processes } = shared.take(key, self.limit, now);
+                match outcome {
+                    SharedOutcome::Permitted => {
+                        // Counted locally, too, so that the bucket is not full when the source becomes
+                        // unavailable. What the local bucket says does not matter meanwhile.
+                        let _counted = count_locally(processes);
+                        None
+                    }
+                    SharedOutcome::Refused { wait } => Some(wait),
+                    SharedOutcome::Unavailable => {
+                        count_locally(processes).map(|refused| refused.wait_time_from(now))
+                    }
                 }
-                Err(processes) => {
-                    count_locally(processes).map(|refused| refused.wait_time_from(now))
-                }
-            },
+            }
         };
         refused.map_or(Ok(()), |wait| Err(RateLimitExceeded { wait, limit: self.limit }))
     }
@@ -247,37 +276,33 @@ impl Limiter {
             let now = buckets.clock().now();
             let mut leased_permits =
                 shared.leased_permits.lock().unwrap_or_else(PoisonError::into_inner);
-            leased_permits.callers.retain(|_, (_, since)| *since + window > now);
+            leased_permits.callers.retain(|_, lease| lease.since + window > now);
             leased_permits.exhausted_until.retain(|_, until| *until > now);
         }
     }
 }
 
 impl SharedPermits {
-    /// Takes a permit, preferably one already leased. Returns the waiting time, if there is none,
-    /// and the number of processes; only the latter as an error when the source is unavailable.
-    fn take(
-        &self,
-        key: &LimitKey,
-        limit: RateLimit,
-        now: Nanos,
-    ) -> Result<(Option<Duration>, u32), u32> {
+    /// Takes a permit, preferably one already leased.
+    fn take(&self, key: &LimitKey, limit: RateLimit, now: Nanos) -> SharedDecision {
         let lock = || self.leased_permits.lock().unwrap_or_else(PoisonError::into_inner);
         {
             let mut leased_permits = lock();
-            if let Some((permits, _)) =
-                leased_permits.callers.get_mut(key).filter(|(permits, _)| *permits > 0)
+            let processes = leased_permits.processes;
+            if let Some(lease) =
+                leased_permits.callers.get_mut(key).filter(|lease| lease.permits > 0)
             {
-                *permits -= 1;
-                return Ok((None, leased_permits.processes));
+                lease.permits -= 1;
+                return SharedDecision { outcome: SharedOutcome::Permitted, processes };
             }
             if let Some(until) =
                 leased_permits.exhausted_until.get(key).filter(|until| now < **until)
             {
-                return Ok((Some(until.saturating_sub(now).into()), leased_permits.processes));
+                let wait = until.saturating_sub(now).into();
+                return SharedDecision { outcome: SharedOutcome::Refused { wait }, processes };
             }
             if !leased_permits.source.try_ask(now.into()) {
-                return Err(leased_permits.processes);
+                return SharedDecision { outcome: SharedOutcome::Unavailable, processes };
             }
         }
         // The lock is not held while waiting for the source.
@@ -290,18 +315,21 @@ impl SharedPermits {
                 let Some(left) = permits.checked_sub(1) else {
                     let wait = limit.wait(full_in);
                     leased_permits.exhausted_until.insert(key.clone(), now + wait);
-                    return Ok((Some(wait), processes));
+                    return SharedDecision { outcome: SharedOutcome::Refused { wait }, processes };
                 };
-                let (known, since) = leased_permits.callers.entry(key.clone()).or_insert((0, now));
-                (*known, *since) = (known.saturating_add(left), now);
-                Ok((None, processes))
+                let none = CallerLease { permits: 0, since: now };
+                let lease = leased_permits.callers.entry(key.clone()).or_insert(none);
+                lease.permits = lease.permits.saturating_add(left);
+                lease.since = now;
+                SharedDecision { outcome: SharedOutcome::Permitted, processes }
             }
             Err(fault) => {
                 // Logged once until the source answers again.
                 if leased_permits.source.failed(now.into(), ()) {
                     tracing::warn!(cause = %fault.chain(), "limits are held by shares for a while");
                 }
-                Err(leased_permits.processes)
+                let processes = leased_permits.processes;
+                SharedDecision { outcome: SharedOutcome::Unavailable, processes }
             }
         }
     }
