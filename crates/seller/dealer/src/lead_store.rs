@@ -23,7 +23,7 @@ pub struct ScopedKey<'a> {
     pub scopes: &'a [String],
     /// The key.
     pub key: &'a str,
-    /// Keys first used before this are forgotten.
+    /// Keys first used at this time or before it are forgotten.
     pub since: Timestamp,
 }
 
@@ -49,7 +49,7 @@ pub struct RepeatCriteria<'a> {
     pub contacts: &'a [String],
     /// Vehicle and type of appointment.
     pub subject: &'a str,
-    /// Older leads are not considered.
+    /// Leads of this time, or older ones, are not considered.
     pub since: Timestamp,
 }
 
@@ -67,7 +67,7 @@ pub struct NewLead<'a> {
     pub department: &'static str,
     /// Subjects under which it is counted.
     pub tallies: &'a [String],
-    /// Older counts can be deleted.
+    /// Counts of this time, and older ones, can be deleted.
     pub tallied_since: Timestamp,
     /// How a new lead gets its owner.
     pub assignment: LeadAssignment,
@@ -137,7 +137,7 @@ pub trait LeadStore {
         appointment_id: &str,
     ) -> Result<Option<AppointmentRecord>, InternalError>;
 
-    /// Returns true when at least `limit` submissions were counted under a subject since a moment.
+    /// Returns true when at least `limit` submissions were counted under a subject after a moment.
     ///
     /// # Errors
     /// When the store fails.
@@ -149,7 +149,7 @@ pub trait LeadStore {
         limit: u32,
     ) -> Result<bool, InternalError>;
 
-    /// Returns true when at least `limit` booked appointments were counted under a subject since a
+    /// Returns true when at least `limit` booked appointments were counted under a subject after a
     /// moment, without those of one lead.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ pub trait LeadStore {
     /// When the store fails.
     fn store_lead(&self, taken: &NewLead<'_>) -> Result<i64, InternalError>;
 
-    /// Returns the number of bytes stored for a network's leads since a moment, and the time of the
+    /// Returns the number of bytes stored for a network's leads after a moment, and the time of the
     /// first.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Checks of what owners see of their tasks.
 
+use jiff::SignedDuration;
 use tradepost_a2a::TaskState;
 
 use super::StoreUnderTest;
@@ -43,6 +44,26 @@ pub(super) fn pages(store: &dyn StoreUnderTest) -> Checked {
     }
     let expected = ["d", "b", "e", "c", "a"].map(str::to_owned).to_vec();
     same("the pages, one after another", ids, expected)
+}
+
+pub(super) fn milliseconds(store: &dyn StoreUnderTest) -> Checked {
+    let log = store.open();
+    // A page token has whole milliseconds: a store that sorted by more would skip tasks after a page.
+    for (task_id, nanoseconds) in [("a", 900), ("b", 100), ("c", 500)] {
+        let status_at = moment(10) + SignedDuration::from_nanos(nanoseconds);
+        begin(&*log, &ada(), &TaskRow { status_at, ..row(task_id, 10) })?;
+    }
+    same(
+        "tasks of one millisecond",
+        listed(&*log, &ada())?,
+        ["c", "b", "a"].map(str::to_owned).to_vec(),
+    )?;
+    let after = Some((moment(10), "c".to_owned()));
+    let (rows, _) = log.tasks(&ada(), &TaskFilter::default(), after, 10)?;
+    let ids: Vec<_> = rows.iter().map(|row| row.task_id.as_str()).collect();
+    same("those after one of them", ids, vec!["b", "a"])?;
+    let kept = rows.iter().all(|row| row.status_at == moment(10));
+    same("their times are in whole milliseconds", kept, true)
 }
 
 pub(super) fn filters(store: &dyn StoreUnderTest) -> Checked {

@@ -19,7 +19,7 @@ pub struct TaskRow {
     pub context_id: String,
     /// State.
     pub state: TaskState,
-    /// Time of the state.
+    /// Time of the state. A store keeps and compares it in whole milliseconds, because page tokens have no more.
     pub status_at: Timestamp,
     /// Number of the last entry.
     pub last_seq: i64,
