@@ -42,7 +42,7 @@ pub use context::{CallContext, RequestHeaders};
 
 /// Retry-after that callers get with a temporary error, and with every internal error of an agent whose profile
 /// declares those retryable (AAP).
-pub const TEMPORARY_ERROR_RETRY_AFTER: Duration = Duration::from_secs(5);
+pub const INTERNAL_ERROR_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// An agent: performs requests of A2A, and optionally calls of MCP tools.
 ///

@@ -13,7 +13,7 @@ use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_mcp::confirmation::TokenSigner;
 use tradepost_mcp::lenient::{self, LenientReading};
 use tradepost_server::agent::{
-    BoxFuture, Caller, ProfileRefusal, RequestMeta, ResponsibleParty, TEMPORARY_ERROR_RETRY_AFTER,
+    BoxFuture, Caller, INTERNAL_ERROR_RETRY_AFTER, ProfileRefusal, RequestMeta, ResponsibleParty,
 };
 use tradepost_server::signed_text::Seal;
 use tradepost_server::tools::{
@@ -175,7 +175,7 @@ impl DealerAgent {
             }
             Err(MessageRefused::Denied(denied)) => ToolOutcome::Denied(denied),
             Err(MessageRefused::Broken(fault)) => {
-                let text = text::refusal(&AapRefusal::internal_error(TEMPORARY_ERROR_RETRY_AFTER));
+                let text = text::refusal(&AapRefusal::internal_error(INTERNAL_ERROR_RETRY_AFTER));
                 failed(self.internal_error(version, &fault), text, skill)
             }
         }

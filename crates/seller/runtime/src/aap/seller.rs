@@ -26,8 +26,8 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 use tradepost_keys::private::SigningKey;
 use tradepost_server::agent::{
-    Agent, AgentOutcome, AgentRequest, Binding, Caller, EarlyError, ProfileRefusal, RequestMeta,
-    ResponsibleParty, TEMPORARY_ERROR_RETRY_AFTER,
+    Agent, AgentOutcome, AgentRequest, Binding, Caller, EarlyError, INTERNAL_ERROR_RETRY_AFTER,
+    ProfileRefusal, RequestMeta, ResponsibleParty,
 };
 use tradepost_server::auth::permit;
 use tradepost_server::auth::{AuthDeps, AuthRefusal, Authenticator};
@@ -273,7 +273,7 @@ impl DealerAgent {
         };
         let refusal = self.refuse(
             version,
-            aap::AapRefusal::internal_error(TEMPORARY_ERROR_RETRY_AFTER),
+            aap::AapRefusal::internal_error(INTERNAL_ERROR_RETRY_AFTER),
             blame,
         );
         tracing::error!(

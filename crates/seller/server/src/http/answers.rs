@@ -20,8 +20,8 @@ use tradepost_document::json::{Map, Value, json as value};
 use super::exchange::{LogFields, LoggedResponse};
 use super::plain::json_response;
 use crate::agent::{
-    Agent, AgentAnswer, Binding, ProfileRefusal, ResponsibleParty, SerializedResponse,
-    TEMPORARY_ERROR_RETRY_AFTER,
+    Agent, AgentAnswer, Binding, INTERNAL_ERROR_RETRY_AFTER, ProfileRefusal, ResponsibleParty,
+    SerializedResponse,
 };
 use crate::auth::{AuthRefusal, SCHEME};
 use crate::fault::InternalError;
@@ -84,7 +84,7 @@ pub(super) fn internal_error(agent: &dyn Agent, fault: &InternalError) -> (A2aRe
     let refusal = if fault.is_transient() {
         let message = "the agent cannot answer now; send the same request again later";
         A2aRefusal::new(A2aCode::Unavailable, message)
-            .with_wait(fault.wait().unwrap_or(TEMPORARY_ERROR_RETRY_AFTER))
+            .with_wait(fault.wait().unwrap_or(INTERNAL_ERROR_RETRY_AFTER))
     } else {
         let message = "the agent failed; quote the error id to whoever runs it";
         A2aRefusal::new(A2aCode::InternalError, message)

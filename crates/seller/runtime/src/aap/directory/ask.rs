@@ -18,8 +18,8 @@ use tradepost_document::problem::Problems;
 use tradepost_document::text::SENTENCE;
 use tradepost_mcp::sanitize::{Cleaner, dealer_text};
 use tradepost_server::agent::{
-    Agent as _, Binding, Caller, EarlyError, ProfileRefusal, ResponsibleParty, SharedAgent,
-    TEMPORARY_ERROR_RETRY_AFTER,
+    Agent as _, Binding, Caller, EarlyError, INTERNAL_ERROR_RETRY_AFTER, ProfileRefusal,
+    ResponsibleParty, SharedAgent,
 };
 use tradepost_server::auth::AuthRefusal;
 use tradepost_server::fault::{InternalError, LATE};
@@ -349,7 +349,7 @@ impl OneDealer<'_> {
 
     fn internal_error(self, fault: &InternalError) -> DealerRefused {
         let version = self.dealer.version_of(&Value::Null);
-        let text = text::refusal(&AapRefusal::internal_error(TEMPORARY_ERROR_RETRY_AFTER));
+        let text = text::refusal(&AapRefusal::internal_error(INTERNAL_ERROR_RETRY_AFTER));
         self.failed(self.dealer.internal_error(version, fault), &text)
     }
 
@@ -380,7 +380,7 @@ impl OneDealer<'_> {
     }
 
     fn not_asked(self) -> DealerRefused {
-        let mut refusal = AapRefusal::internal_error(TEMPORARY_ERROR_RETRY_AFTER);
+        let mut refusal = AapRefusal::internal_error(INTERNAL_ERROR_RETRY_AFTER);
         refusal.message =
             "the time of the call was up before this dealer was asked; name it in dealers"
                 .to_owned();

@@ -8,7 +8,7 @@ use tradepost_document::json;
 use tradepost_document::parse;
 use tradepost_document::problem::{DocumentPlace, ProblemDetail, Problems};
 use tradepost_server::agent::{
-    ErrorProperties, ProfileRefusal, ResponsibleParty, TEMPORARY_ERROR_RETRY_AFTER,
+    ErrorProperties, INTERNAL_ERROR_RETRY_AFTER, ProfileRefusal, ResponsibleParty,
 };
 use tradepost_server::auth::AuthRefusal;
 use tradepost_server::fault::InternalError;
@@ -121,7 +121,7 @@ fn from_denied(denied: &AuthRefusal, message: String) -> UcpRefusal {
 fn unavailable() -> UcpRefusal {
     let content = "the dealer cannot answer now; send the same request again later";
     UcpRefusal {
-        wait: Some(TEMPORARY_ERROR_RETRY_AFTER),
+        wait: Some(INTERNAL_ERROR_RETRY_AFTER),
         ..UcpRefusal::new(UcpCode::Unavailable, content)
     }
 }

@@ -7,7 +7,7 @@ use tradepost_a2a::error::{A2aRefusal, StatusDetails, retry_info};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, json};
 
-use crate::agent::{Binding, ProfileRefusal, ResponsibleParty, TEMPORARY_ERROR_RETRY_AFTER};
+use crate::agent::{Binding, INTERNAL_ERROR_RETRY_AFTER, ProfileRefusal, ResponsibleParty};
 use crate::http::answers::{self, ErrorWriter};
 use crate::http::exchange::LoggedResponse;
 use crate::http::plain::json_response;
@@ -62,7 +62,7 @@ impl ErrorWriter for HttpJsonErrors {
 fn come_back(response: &mut Response) {
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let wait = response.headers_mut().entry(header::RETRY_AFTER);
-        wait.or_insert_with(|| TEMPORARY_ERROR_RETRY_AFTER.as_secs().into());
+        wait.or_insert_with(|| INTERNAL_ERROR_RETRY_AFTER.as_secs().into());
     }
 }
 
