@@ -155,3 +155,35 @@ fn the_code_map_names_modules_that_exist() {
     }
     assert!(modules > 150, "only {modules} modules are in the code map");
 }
+
+#[test]
+fn lines_of_the_log_that_operators_watch_for_are_in_their_source() {
+    let workspace = published::workspace();
+    let text = fs::read_to_string(workspace.join("docs/scaling.md")).unwrap();
+    let section =
+        text.split("\n### ").find(|part| part.starts_with("What the log says\n")).unwrap();
+    let mut lines = 0;
+    for row in section.lines() {
+        let [_, level, logged, _, source, _] = row.split('|').collect::<Vec<_>>()[..] else {
+            continue;
+        };
+        if !["error", "warn", "debug"].contains(&level.trim()) {
+            continue;
+        }
+        let source = workspace.join("crates").join(source.trim().trim_matches('`'));
+        let mut files = Vec::new();
+        if source.is_dir() {
+            sources(&source, &mut files)
+        } else {
+            files.push(source)
+        }
+        let code: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+        for line in in_backticks(logged) {
+            // The rest of a longer line is left out in the table.
+            let line = line.trim_end_matches("; …");
+            assert!(code.contains(&format!("\"{line}")), "{files:?} do not log {line:?}");
+            lines += 1;
+        }
+    }
+    assert!(lines > 15, "only {lines} lines are in the table");
+}
