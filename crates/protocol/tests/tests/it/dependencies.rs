@@ -471,6 +471,17 @@ fn cargo_run_starts_the_full_program_alone() {
 }
 
 #[test]
+fn the_binary_is_linked_at_the_level_of_the_release_profile() {
+    // Link-time optimisation of all crates runs at the level of the last one, so that "s" there would slow down each
+    // request, whatever the other crates say.
+    let workspace = fs::read_to_string(published::workspace().join("Cargo.toml")).unwrap();
+    let table = workspace
+        .split("\n[")
+        .find(|table| table.starts_with("profile.release.package.tradepost]"));
+    assert!(!table.unwrap_or_default().contains("opt-level"), "{table:?}");
+}
+
+#[test]
 fn no_crate_depends_on_what_it_has_never_heard_of() {
     for rule in CRATE_RULES {
         let name = name_of(rule.folder);
