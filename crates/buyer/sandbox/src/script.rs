@@ -300,7 +300,7 @@ words! {
 }
 
 impl Script {
-    /// Returns the scripts that the program has: the files, and one that follows from the catalog of codes.
+    /// Returns the scripts that the program has: the files, and one that follows from the catalogs of codes and skills.
     #[must_use]
     pub fn built_in() -> Vec<Self> {
         let read = |text: &&str| {

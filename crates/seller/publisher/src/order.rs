@@ -92,10 +92,10 @@ impl Publisher {
             let mut arguments = call.arguments;
             return AdcpAnswer { context: arguments.swap_remove("context"), ..cached };
         }
-        // Taken first, because refusals repeat it as well (`X-2`).
+        // Taken before the checks, because refusals repeat it as well (`X-2`).
         let context = call.arguments.get("context").cloned();
         let keyed = call.tool.keyed() || IdempotencyKey::is_taken(&call);
-        // First, because the release decides the words of every refusal after it.
+        // Before all checks, because the release decides the words of every refusal.
         let chosen = version::choose(&self.profile, &call.arguments);
         let release = chosen.as_ref().copied().unwrap_or(AdcpRelease::V3_1);
         let mut cache_deps = None;
@@ -286,14 +286,14 @@ impl Publisher {
         AdcpAnswer::failed(refusals::internal_error().with("error_id", error_id), Vec::new())
     }
 
-    /// Checks a request as far as the store is not needed for that, and counts it.
+    /// Checks a request as far as the store is not needed for that, and counts it. The call has the same arguments
+    /// afterwards.
     fn check(
         &self,
         call: &mut ToolCall,
         release: AdcpRelease,
     ) -> Result<Arc<ToolRequest>, ToolError> {
-        // A schema is checked of a value. The members are lent to one, because copying them costs as much as a
-        // third of the check.
+        // The rules check a `Value`, so that the members are lent to one: a copy would cost a third of the check.
         let sent = Value::Object(mem::take(&mut call.arguments));
         let read = self.read_arguments(call.tool, call.credential.as_ref(), &sent, release);
         if let Value::Object(members) = sent {

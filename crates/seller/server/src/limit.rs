@@ -89,11 +89,12 @@ impl RateLimit {
         Duration::from_micros(u64::try_from(interval.max(1)).unwrap_or(u64::MAX))
     }
 
-    /// Returns the time until an empty bucket that processes share has a permit again; in `full_in` it would be full.
-    /// Where a process counts alone, [`governor`] computes the wait, in [`Limiter::admit`].
+    /// Returns the time until an empty bucket that processes share has a permit again. `full_in` is the time until it is
+    /// full, which the store computes. Where a process counts alone, [`governor`] computes the wait, in
+    /// [`Limiter::admit`].
     #[must_use]
-    pub fn wait(self, full_in: Duration) -> Duration {
-        // One is there when the bucket lacks `requests - 1` of them.
+    pub fn shared_wait(self, full_in: Duration) -> Duration {
+        // The bucket has one permit while `requests - 1` are missing, each of which takes an interval to return.
         full_in.saturating_sub(self.shared_interval() * self.requests.saturating_sub(1))
     }
 }
@@ -126,7 +127,7 @@ pub trait Permits: fmt::Debug + Send + Sync {
 pub struct Lease {
     /// Number of permits.
     pub permits: u32,
-    /// Time until the bucket is full again. [`RateLimit::wait`] is the wait of a caller that got no permit.
+    /// Time until the bucket is full again. [`RateLimit::shared_wait`] is the wait of a caller that got no permit.
     pub full_in: Duration,
     /// Number of processes that share the bucket.
     pub processes: u32,
@@ -148,7 +149,7 @@ struct SharedPermits {
     leased_permits: Mutex<LeasedPermits>,
 }
 
-/// Permits that a caller has here.
+/// Permits that a caller has in this process.
 struct CallerLease {
     /// Number of permits that are left.
     permits: u32,
@@ -156,13 +157,14 @@ struct CallerLease {
     since: Nanos,
 }
 
-/// Decision of the shared source about a request.
+/// Decision about a request by a limit that processes share: by permits leased before, or by asking the source.
 struct SharedDecision {
     outcome: SharedOutcome,
     /// Number of processes that share the limit.
     processes: u32,
 }
 
+/// Outcome of such a decision.
 enum SharedOutcome {
     Permitted,
     Refused {
@@ -313,7 +315,7 @@ impl SharedPermits {
                 leased_permits.processes = processes;
                 leased_permits.source.succeeded();
                 let Some(left) = permits.checked_sub(1) else {
-                    let wait = limit.wait(full_in);
+                    let wait = limit.shared_wait(full_in);
                     leased_permits.exhausted_until.insert(key.clone(), now + wait);
                     return SharedDecision { outcome: SharedOutcome::Refused { wait }, processes };
                 };
@@ -409,9 +411,9 @@ mod tests {
         let interval = Duration::from_micros(142_857);
         assert_eq!(limit.shared_interval(), interval);
         // Empty: its source has counted seven intervals until it is full.
-        assert_eq!(limit.wait(interval * 7), interval);
-        assert_eq!(limit.wait(interval * 6), Duration::ZERO);
-        assert_eq!(limit.wait(Duration::ZERO), Duration::ZERO);
+        assert_eq!(limit.shared_wait(interval * 7), interval);
+        assert_eq!(limit.shared_wait(interval * 6), Duration::ZERO);
+        assert_eq!(limit.shared_wait(Duration::ZERO), Duration::ZERO);
         let fast = RateLimit { requests: u32::MAX, window: SignedDuration::from_millis(1) };
         assert_eq!(fast.shared_interval(), Duration::from_micros(1));
     }

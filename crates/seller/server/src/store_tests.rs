@@ -108,7 +108,10 @@ pub const CHECKS: &[StoreCheck] = &[
     StoreCheck { name: "a transaction reads the messages of a task", run: entries::messages },
     StoreCheck { name: "a task is its owner's alone", run: lists::owners },
     StoreCheck { name: "lists have the latest state first, in pages", run: lists::pages },
-    StoreCheck { name: "times are those of whole milliseconds", run: lists::milliseconds },
+    StoreCheck {
+        name: "times are kept and compared in whole milliseconds",
+        run: lists::milliseconds,
+    },
     StoreCheck { name: "lists are filtered and counted", run: lists::filters },
     StoreCheck { name: "unfinished tasks are those that work was left on", run: lists::unfinished },
     StoreCheck { name: "a failed transaction leaves nothing", run: transactions::failed },

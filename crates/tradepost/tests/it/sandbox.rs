@@ -386,7 +386,7 @@ fn our_client_understands_and_behaves_in_every_scenario() {
         ("locked", &[(DealerInformation, 9), (InventorySearch, 9), (LeadSubmit, 9)]),
         ("slow", &[(InventorySearch, 10)]),
         ("cardless", &[(InventorySearch, 10), (InventoryFacets, 7), (DealerInformation, 10)]),
-        // They are no dealers; `agent` and `publisher` play them.
+        // The next four are no dealers; `agent` and `publisher` play them.
         ("lost-messages", &[]),
         ("lost-buys", &[]),
         ("refused-buys", &[]),

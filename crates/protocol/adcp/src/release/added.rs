@@ -248,10 +248,10 @@ const ADDED: &[(AdcpTool, &[Added])] = &[
     ),
 ];
 
-/// A request without the members that ask for nothing.
+/// A request as [`settle`] leaves it.
 #[derive(Debug)]
 pub struct SettledRequest<'r> {
-    /// The request; only one of 3.2 is a copy.
+    /// The request: a copy for 3.2, the same one for older releases.
     pub request: Cow<'r, Value>,
     /// JSON Pointers to members that 3.2 has added and this publisher does not support.
     pub unsupported: Vec<String>,

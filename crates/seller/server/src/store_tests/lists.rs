@@ -48,9 +48,10 @@ pub(super) fn pages(store: &dyn StoreUnderTest) -> Checked {
 
 pub(super) fn milliseconds(store: &dyn StoreUnderTest) -> Checked {
     let log = store.open();
-    // A page token has whole milliseconds: a store that sorted by more would skip tasks after a page.
-    for (task_id, nanoseconds) in [("a", 900), ("b", 100), ("c", 500)] {
-        let status_at = moment(10) + SignedDuration::from_nanos(nanoseconds);
+    // A page token has whole milliseconds: a store that sorted by more, as PostgreSQL's own times do, would skip tasks
+    // after a page. These are in one millisecond, whether a store cuts them off or rounds them.
+    for (task_id, microseconds) in [("a", 400), ("b", 100), ("c", 300)] {
+        let status_at = moment(10) + SignedDuration::from_micros(microseconds);
         begin(&*log, &ada(), &TaskRow { status_at, ..row(task_id, 10) })?;
     }
     same(
@@ -62,8 +63,11 @@ pub(super) fn milliseconds(store: &dyn StoreUnderTest) -> Checked {
     let (rows, _) = log.tasks(&ada(), &TaskFilter::default(), after, 10)?;
     let ids: Vec<_> = rows.iter().map(|row| row.task_id.as_str()).collect();
     same("those after one of them", ids, vec!["b", "a"])?;
-    let kept = rows.iter().all(|row| row.status_at == moment(10));
-    same("their times are in whole milliseconds", kept, true)
+    let times: Vec<_> = rows.iter().map(|row| row.status_at).collect();
+    same("their times", times, vec![moment(10), moment(10)])?;
+    let since = Some(moment(10) + SignedDuration::from_micros(350));
+    let (_, total) = log.tasks(&ada(), &TaskFilter { since, ..TaskFilter::default() }, None, 10)?;
+    same("a filter's time is one of whole milliseconds, too", total, 3)
 }
 
 pub(super) fn filters(store: &dyn StoreUnderTest) -> Checked {

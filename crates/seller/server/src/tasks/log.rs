@@ -63,7 +63,7 @@ pub struct TaskFilter {
     pub context_id: Option<String>,
     /// State.
     pub state: Option<TaskState>,
-    /// Earliest time of the state.
+    /// Earliest time of the state; whole milliseconds of it count.
     pub since: Option<Timestamp>,
 }
 

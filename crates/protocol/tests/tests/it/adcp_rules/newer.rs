@@ -1,5 +1,6 @@
 //! What 3.2 adds to requests against the table of what of that is refused.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -196,7 +197,10 @@ fn a_default_is_no_request_and_anything_else_is_one() {
             assert!(kept, "{tool} {place}: what is refused is not taken out");
             let older = added::settle(tool, AdcpRelease::V3_1, &asks);
             assert_eq!(older.unsupported, Vec::<String>::new());
-            assert_eq!(*older.request, asks, "{tool} {place}: an older request stays as it is");
+            assert!(
+                matches!(older.request, Cow::Borrowed(same) if *same == asks),
+                "{tool} {place}: an older request stays as it is, and is not copied"
+            );
             if let Some(default) = defaults.get(place) {
                 let says_default = request_with(place, default);
                 let settled = added::settle(tool, AdcpRelease::V3_2, &says_default);
