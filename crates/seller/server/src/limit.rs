@@ -243,10 +243,11 @@ impl Limiter {
         // here takes the parts of the others too.
         let count_locally = |processes: u32| {
             let cells = NonZeroU32::new(processes.min(self.limit.requests));
-            buckets.check_key_n(key, cells.unwrap_or(NonZeroU32::MIN)).ok()?.err()
+            let refused = buckets.check_key_n(key, cells.unwrap_or(NonZeroU32::MIN)).ok()?.err()?;
+            Some(refused.wait_time_from(now))
         };
-        let refused = match &self.shared {
-            None => count_locally(1).map(|refused| refused.wait_time_from(now)),
+        let wait = match &self.shared {
+            None => count_locally(1),
             Some(shared) => {
                 let SharedDecision { outcome, processes } = shared.take(key, self.limit, now);
                 match outcome {
@@ -257,13 +258,11 @@ impl Limiter {
                         None
                     }
                     SharedOutcome::Refused { wait } => Some(wait),
-                    SharedOutcome::Unavailable => {
-                        count_locally(processes).map(|refused| refused.wait_time_from(now))
-                    }
+                    SharedOutcome::Unavailable => count_locally(processes),
                 }
             }
         };
-        refused.map_or(Ok(()), |wait| Err(RateLimitExceeded { wait, limit: self.limit }))
+        wait.map_or(Ok(()), |wait| Err(RateLimitExceeded { wait, limit: self.limit }))
     }
 
     /// Removes callers whose buckets are full again, and leased permits that were not used for a
