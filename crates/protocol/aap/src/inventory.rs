@@ -302,39 +302,43 @@ pub struct SearchPage {
 
 /// A vehicle of a page: its listing, and its row in a table, once somebody has written that. Clones share both.
 #[derive(Debug, Clone)]
-pub struct ListedVehicle {
+pub struct ListedVehicle(Arc<VehicleTexts>);
+
+/// The texts of a vehicle.
+#[derive(Debug)]
+struct VehicleTexts {
     json: RawJson,
-    row: Arc<OnceLock<String>>,
+    row: OnceLock<String>,
 }
 
 impl ListedVehicle {
     /// Creates a vehicle without a row.
     #[must_use]
     pub fn new(json: RawJson) -> Self {
-        Self { json, row: Arc::default() }
+        Self(Arc::new(VehicleTexts { json, row: OnceLock::new() }))
     }
 
     /// Returns the listing.
     #[must_use]
     pub fn json(&self) -> &RawJson {
-        &self.json
+        &self.0.json
     }
 
     /// Returns the listing as JSON text.
     #[must_use]
     pub fn as_json(&self) -> &str {
-        self.json.as_json()
+        self.0.json.as_json()
     }
 
     /// Returns the row of the vehicle in a table, which `write` makes of the JSON text at the first call.
     pub fn row(&self, write: impl FnOnce(&str) -> String) -> &str {
-        self.row.get_or_init(|| write(self.as_json()))
+        self.0.row.get_or_init(|| write(self.as_json()))
     }
 }
 
 impl Serialize for ListedVehicle {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.json.serialize(serializer)
+        self.json().serialize(serializer)
     }
 }
 

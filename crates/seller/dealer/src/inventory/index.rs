@@ -134,6 +134,7 @@ impl SearchIndex {
                 lexicon.add_pair(make, makes, model, models);
             }
         }
+        lexicon.sort();
         lexicon
     }
 

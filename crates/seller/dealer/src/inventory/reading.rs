@@ -128,14 +128,16 @@ impl SearchIndex {
         query: Option<&QueryInterpretation>,
         this_year: CurrentYear,
     ) -> QueryReading {
-        let plain = Filters { query: None, ..filters.clone() };
-        let Some(query) = query else { return QueryReading { filters: plain, sort, rest: None } };
+        let plain = || Filters { query: None, ..filters.clone() };
+        let Some(query) = query else {
+            return QueryReading { filters: plain(), sort, rest: None };
+        };
         // AAP has one order, and breaks its ties by the vehicles' ids.
         let then = query.then.filter(|_| sort.is_none());
         let words_of_orders =
             then.and_then(|then| Some([sort_words(query.order?)?, sort_words(then)?]));
         let sort = if then.is_some() { None } else { sort.or(query.order) };
-        let mut reading = QueryReading { filters: plain.clone(), sort, rest: None };
+        let mut reading = QueryReading { filters: plain(), sort, rest: None };
         let mut rest: Vec<&RequiredPhrase> = Vec::new();
         for want in &query.wants {
             if !self.add_filter(&mut reading.filters, want) {
@@ -147,24 +149,37 @@ impl SearchIndex {
         if rest.is_empty() && highest.is_none() && then.is_none() {
             return reading;
         }
-        let texts = rest.iter().map(|want| self.words_for(want, this_year));
-        let mut texts: Vec<String> = texts.collect();
-        texts.extend(highest.map(order_words).map(str::to_owned));
-        texts.extend(words_of_orders.into_iter().flatten().map(str::to_owned));
-        let text = texts.join(", ");
-        let again = understand(&text, &self.lexicon, self, this_year);
-        let is_same = again.wants.len() == rest.len()
-            && again.highest == highest
-            && again.order == query.order.filter(|_| then.is_some())
-            && again.then == then
-            && rest.iter().all(|want| again.wants.iter().any(|again| means_the_same(again, want)));
-        if is_same && text.chars().count() <= LONGEST_QUERY {
+        let mut orders: Vec<&'static str> = highest.map(order_words).into_iter().collect();
+        orders.extend(words_of_orders.into_iter().flatten());
+        let is_same = |again: &QueryInterpretation| {
+            again.wants.len() == rest.len()
+                && again.highest == highest
+                && again.order == query.order.filter(|_| then.is_some())
+                && again.then == then
+                && rest
+                    .iter()
+                    .all(|want| again.wants.iter().any(|again| means_the_same(again, want)))
+        };
+        // Returns the text of some conditions and the orders, if it is read as them.
+        let checked = |conditions: Vec<String>| {
+            let conditions = conditions.iter().map(String::as_str);
+            let texts: Vec<&str> = conditions.chain(orders.iter().copied()).collect();
+            let text = texts.join(", ");
+            let is_short = text.chars().count() <= LONGEST_QUERY;
+            let is_right = || is_same(&understand(&text, &self.lexicon, self, this_year));
+            (is_short && is_right()).then_some(text)
+        };
+        // Nearly always the words for all conditions are read as them, so only where they are not
+        // is each condition checked by itself.
+        let all = rest.iter().map(|want| canonical(want)).collect();
+        let each = || rest.iter().map(|want| self.words_for(want, this_year)).collect();
+        if let Some(text) = checked(all).or_else(|| checked(each())) {
             reading.rest = Some(text);
             return reading;
         }
         // The words of the query are the only certain ones.
         let rest = filters.query.as_deref().map(|text| self.repeatable(text, query, this_year));
-        QueryReading { filters: plain, sort, rest }
+        QueryReading { filters: plain(), sort, rest }
     }
 
     /// Returns the words of a query that an answer may repeat, and that are read as the query is: without e-mail
@@ -445,8 +460,7 @@ fn value_words(label: &str) -> String {
     let mut words = Vec::new();
     let mut is_interior = false;
     for word in label.replace(['"', '(', ')'], "").split_whitespace() {
-        let attribute = Attribute::ALL.iter().find(|attribute| attribute.to_string() == word);
-        match attribute {
+        match Attribute::from_name(word) {
             Some(Attribute::InteriorColor) => is_interior = true,
             Some(_) => is_interior = false,
             None => {

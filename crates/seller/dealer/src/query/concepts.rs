@@ -2,8 +2,9 @@
 //! rear view camera is a backup camera. The texts of listings are classified when an index is
 //! built, and the words of a question when it is read.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+
+use foldhash::{HashMap, HashSet};
 
 use super::fold::{plural_stem, words};
 use super::vocabulary::vocabulary;

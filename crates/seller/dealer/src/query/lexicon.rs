@@ -1,7 +1,8 @@
 //! The lexicon of an inventory: words, and the attribute values that they find.
 
-use std::collections::{BTreeMap, HashMap};
-
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
 use tradepost_document::catalog;
 
 use super::concepts::concepts;
@@ -89,8 +90,8 @@ pub(super) enum PhraseMeaning {
 /// The words of an inventory.
 #[derive(Debug, Default)]
 pub(crate) struct Lexicon {
-    /// Meanings by phrase, in text order.
-    terms: BTreeMap<Box<str>, Vec<PhraseMeaning>>,
+    /// Meanings by phrase. [`Self::sort`] has put them in text order.
+    terms: IndexMap<Box<str>, Vec<PhraseMeaning>, RandomState>,
     /// Values of an attribute, by class.
     classes: HashMap<(Attribute, &'static str), Vec<u32>>,
     /// Values of other attributes that imply a class, as `Bolt EV` implies electricity.
@@ -111,6 +112,12 @@ impl Lexicon {
         } else {
             self.add_runs(value, text);
         }
+    }
+
+    /// Puts the phrases in text order, after the last one was added.
+    pub(crate) fn sort(&mut self) {
+        self.terms.sort_unstable_keys();
+        self.terms.shrink_to_fit();
     }
 
     /// Adds a pair of make and model.
@@ -166,8 +173,8 @@ impl Lexicon {
         &'a self,
         start: &'a str,
     ) -> impl Iterator<Item = &'a [PhraseMeaning]> {
-        let from = (std::ops::Bound::Included(start), std::ops::Bound::Unbounded);
-        let terms = self.terms.range::<str, _>(from);
+        let from = self.terms.partition_point(|term, _| term.as_ref() < start);
+        let terms = self.terms.get_range(from..).into_iter().flatten();
         terms
             .take_while(move |(term, _)| term.starts_with(start))
             .map(|(_, senses)| senses.as_slice())

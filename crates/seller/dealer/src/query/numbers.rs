@@ -136,6 +136,9 @@ const YEARS: std::ops::RangeInclusive<u32> = 1950..=2099;
 /// Reads a phrase with a number from `at` on, and returns the number of its tokens. A number
 /// without any hint is none, because it may be a name.
 pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhrase)> {
+    if !may_start(tokens.get(at)?) {
+        return None;
+    }
     let start = at;
     let mut at = at;
     let mut heading = None;
@@ -254,6 +257,12 @@ pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhr
         | NumberPhrase::Distance => phrase,
     };
     Some((at - start, phrase))
+}
+
+/// Returns true for a token that a phrase with a number may begin with.
+fn may_start(token: &QueryToken) -> bool {
+    let word = token.text.strip_suffix('k').unwrap_or(&token.text);
+    word.starts_with(|c: char| c.is_ascii_digit()) || vocabulary().may_start_number(word)
 }
 
 /// Returns true when a maximum after a trait is more likely a price: `good ground clearance up to

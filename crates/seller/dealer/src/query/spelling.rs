@@ -1,8 +1,9 @@
 //! Correction of misspelt words.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
 use std::sync::LazyLock;
+
+use foldhash::HashSet;
 
 /// Common English words, which are not corrected.
 const ENGLISH: &str = include_str!("../../data/words/english.txt");

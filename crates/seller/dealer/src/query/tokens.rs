@@ -41,8 +41,13 @@ pub(super) fn tokens(query: &str) -> Vec<QueryToken> {
     let mut marks = PrecedingMarks::default();
     let mut quotes = 0_usize;
     // E-mail addresses are not repeated in answers.
-    let query = query.split_whitespace().map(|word| if word.contains('@') { "@" } else { word });
-    let chars: Vec<char> = query.collect::<Vec<_>>().join(" ").chars().collect();
+    let mut chars: Vec<char> = Vec::with_capacity(query.len());
+    for word in query.split_whitespace() {
+        if !chars.is_empty() {
+            chars.push(' ');
+        }
+        chars.extend(if word.contains('@') { "@" } else { word }.chars());
+    }
     let digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
     for (at, c) in chars.iter().copied().enumerate() {
         let between_digits = at > 0 && digit(at - 1) && digit(at + 1);
@@ -136,7 +141,9 @@ fn is_minus(chars: &[char], at: usize) -> bool {
 
 /// Joins tokens to one word.
 pub(super) fn together(run: &[QueryToken]) -> String {
-    run.iter().map(|token| token.text.as_str()).collect()
+    let mut text = String::with_capacity(run.iter().map(|token| token.text.len()).sum());
+    run.iter().for_each(|token| text.push_str(&token.text));
+    text
 }
 
 /// Ends a token. Returns true when there was one.

@@ -243,7 +243,8 @@ impl Interpreter<'_> {
         if !vocabulary().has_meaning(key) {
             return false;
         }
-        let meaning = |kind: &str| vocabulary().meaning_of(kind, key);
+        let meanings = vocabulary().meanings(key);
+        let meaning = |kind: &str| meanings.of(kind);
         if meaning("vague").is_some() {
             let text = self.shown(at, length);
             self.leave_out(text, at + length);

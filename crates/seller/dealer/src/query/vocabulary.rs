@@ -1,7 +1,8 @@
 //! The vocabulary of the trade, read once from the tables in `data/words`.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+
+use foldhash::{HashMap, HashSet};
 
 use super::fold::{TextKind, phrase_key, words};
 
@@ -21,6 +22,18 @@ pub(super) type PhraseTable = HashMap<String, &'static str>;
 struct KindMeaning {
     kind: &'static str,
     meaning: &'static str,
+}
+
+/// The meanings of one phrase key in a query; none for most words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyMeanings<'a>(&'a [KindMeaning]);
+
+impl KeyMeanings<'_> {
+    /// Returns the meaning of a kind.
+    pub(super) fn of(self, kind: &str) -> Option<&'static str> {
+        let mut meanings = self.0.iter();
+        meanings.find(|meaning| meaning.kind == kind).map(|meaning| meaning.meaning)
+    }
 }
 
 /// A phrase that classifies the values it occurs in.
@@ -56,6 +69,8 @@ pub(crate) struct QueryVocabulary {
     /// Meanings of phrase keys in queries. Most words of a query have none, so that one lookup
     /// answers for all kinds.
     meanings: HashMap<String, Vec<KindMeaning>>,
+    /// Phrase keys that a phrase with a number may begin with, in text order.
+    number_starts: Vec<String>,
     /// Squeezed phrases that are written as several words.
     spaced: HashSet<String>,
     /// Meanings of whole values, by kind of line.
@@ -94,13 +109,23 @@ impl QueryVocabulary {
 
     /// Returns the meaning of a phrase key in a query.
     pub(crate) fn meaning_of(&self, kind: &str, key: &str) -> Option<&'static str> {
-        let mut meanings = self.meanings.get(key)?.iter();
-        meanings.find(|meaning| meaning.kind == kind).map(|meaning| meaning.meaning)
+        self.meanings(key).of(kind)
+    }
+
+    /// Returns all meanings of a phrase key in a query.
+    pub(super) fn meanings(&self, key: &str) -> KeyMeanings<'_> {
+        KeyMeanings(self.meanings.get(key).map_or(&[], Vec::as_slice))
     }
 
     /// Returns true when a phrase key has a meaning of any kind in a query.
     pub(super) fn has_meaning(&self, key: &str) -> bool {
         self.meanings.contains_key(key)
+    }
+
+    /// Returns true when a phrase with a number may begin with a word. Most words are ruled out by it.
+    pub(super) fn may_start_number(&self, word: &str) -> bool {
+        let next = self.number_starts.partition_point(|key| key.as_str() < word);
+        self.number_starts.get(next).is_some_and(|key| key.starts_with(word))
     }
 
     /// Returns true when a phrase key stands for what is written as several words.
@@ -121,8 +146,8 @@ impl QueryVocabulary {
 
     /// Returns true when a phrase key is a word of the trade, other than a colour.
     pub(super) fn is_class(&self, key: &str) -> bool {
-        let meanings = self.meanings.get(key).map_or(&[][..], Vec::as_slice);
-        meanings.iter().any(|meaning| KINDS.iter().any(|(kind, _)| *kind == meaning.kind))
+        let meanings = self.meanings(key);
+        KINDS.iter().any(|(kind, _)| meanings.of(kind).is_some())
     }
 
     /// Returns additional meanings of a word.
@@ -221,6 +246,7 @@ impl QueryVocabulary {
                 _ => this.read_meaning(kind, meaning, phrases),
             }
         }
+        this.number_starts = this.keys_of(&NUMBER_KINDS);
         this.read_colours();
         this.read_groups();
         for (make, models) in lines(MODELS) {
@@ -248,6 +274,16 @@ impl QueryVocabulary {
             }
         }
         this
+    }
+
+    /// Returns the phrase keys with a meaning of some kinds, in text order.
+    fn keys_of(&self, kinds: &[&str]) -> Vec<String> {
+        let is_wanted =
+            |meanings: &[KindMeaning]| meanings.iter().any(|meaning| kinds.contains(&meaning.kind));
+        let wanted = self.meanings.iter().filter(|(_, meanings)| is_wanted(meanings));
+        let mut keys: Vec<String> = wanted.map(|(key, _)| key.clone()).collect();
+        keys.sort_unstable();
+        keys
     }
 
     fn read_meaning(&mut self, kind: &'static str, meaning: &'static str, phrases: &'static str) {
@@ -307,6 +343,10 @@ impl QueryVocabulary {
     }
 }
 
+/// Kinds of lines whose phrases may begin a phrase with a number: what it counts, a bound, and the
+/// number itself.
+const NUMBER_KINDS: [&str; 4] = ["before", "heading", "number", "unit"];
+
 /// Kinds of lines that are attributes of a car.
 pub(super) const KINDS: &[(&str, TextKind)] = &[
     ("make", TextKind::Make),
@@ -345,7 +385,7 @@ mod tests {
     #[test]
     fn no_phrase_of_an_attribute_means_two_things() {
         for (kind, _) in KINDS {
-            let mut seen: HashMap<String, &str> = HashMap::new();
+            let mut seen: HashMap<String, &str> = HashMap::default();
             for (head, phrases) in lines(VOCABULARY) {
                 let Some(meaning) = head.strip_prefix(kind).and_then(|rest| rest.strip_prefix(' '))
                 else {
@@ -364,7 +404,7 @@ mod tests {
 
     #[test]
     fn no_word_for_a_colour_is_in_two_families() {
-        let mut seen: HashMap<String, &str> = HashMap::new();
+        let mut seen: HashMap<String, &str> = HashMap::default();
         for (family, phrases) in lines(COLOURS) {
             assert_eq!(vocabulary().family(family), Some(family), "it names itself");
             for phrase in phrases.split(['|', ',']).map(phrase_key).filter(|key| !key.is_empty()) {

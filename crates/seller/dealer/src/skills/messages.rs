@@ -48,7 +48,7 @@ impl AnswerMessage {
             1 => "1 vehicle matches".to_owned(),
             n => format!("{n} vehicles match"),
         };
-        let mut text = explanation.after(&number);
+        let mut text = explanation.after(number);
         if text.chars().count() > LONGEST {
             text = text.chars().take(LONGEST - 3).chain("...".chars()).collect();
         }
@@ -58,22 +58,31 @@ impl AnswerMessage {
 
 impl Explanation {
     /// Writes it behind the number of matches.
-    fn after(&self, number: &str) -> String {
-        let first = match (self.contradiction, &self.read_as) {
-            (Some(contradiction), _) => format!("{number}: {contradiction}."),
-            (None, Some(read_as)) => format!("{number}; the query was read as: {read_as}."),
-            (None, None) => format!("{number}."),
-        };
-        self.joined(Some(first))
+    fn after(&self, number: String) -> String {
+        let mut text = number;
+        match (self.contradiction, &self.read_as) {
+            (Some(contradiction), _) => {
+                text.push_str(": ");
+                text.push_str(contradiction);
+            }
+            (None, Some(read_as)) => {
+                text.push_str("; the query was read as: ");
+                text.push_str(read_as);
+            }
+            (None, None) => {}
+        }
+        text.push('.');
+        for sentence in &self.sentences {
+            text.push(' ');
+            text.push_str(sentence);
+        }
+        text
     }
 
     /// Writes it without the number of matches.
     fn alone(&self) -> String {
         let first = self.contradiction.or(self.read_as.as_deref());
-        self.joined(first.map(|first| format!("{first}.")))
-    }
-
-    fn joined(&self, first: Option<String>) -> String {
+        let first = first.map(|first| format!("{first}."));
         let sentences: Vec<&str> =
             first.iter().chain(&self.sentences).map(String::as_str).collect();
         sentences.join(" ")

@@ -143,3 +143,24 @@ fn no_amount_is_too_large() {
         assert!(read(&tokens(query), 0).is_none_or(|(length, _)| length > 0), "{query}");
     }
 }
+
+#[test]
+fn no_beginning_of_a_number_is_ruled_out() {
+    for query in [
+        "40k",
+        "2.5 l",
+        "fivek",
+        "twenty five",
+        "under 30",
+        "budget of 20k",
+        "km under 40k",
+        // A phrase that is one word in the table, in two.
+        "sea ting for 7",
+        "mile age under 40k",
+    ] {
+        assert!(may_start(&tokens(query)[0]), "{query}");
+    }
+    for query in ["toyota", "camry 2020", "heated seats", "x5"] {
+        assert!(!may_start(&tokens(query)[0]), "{query}");
+    }
+}

@@ -20,7 +20,8 @@ impl Interpreter<'_> {
             ("driveline", Attribute::Driveline),
             ("condition", Attribute::Condition),
         ];
-        let class_of = |(kind, attribute)| Some((attribute, vocabulary().meaning_of(kind, key)?));
+        let meanings = vocabulary().meanings(key);
+        let class_of = |(kind, attribute)| Some((attribute, meanings.of(kind)?));
         let (attribute, class): (Attribute, _) = ATTRIBUTES.into_iter().find_map(class_of)?;
         let mut values = Vec::new();
         let mut names = vec![class];
@@ -78,13 +79,16 @@ impl Interpreter<'_> {
 
     /// Interprets a make or a model, by its whole name or its beginning.
     pub(super) fn read_make_or_model(&self, key: &str) -> Option<RequiredPhrase> {
-        let make = vocabulary().meaning_of("make", key).unwrap_or(key);
+        let meanings = vocabulary().meanings(key);
+        let named = self.lexicon.senses(key);
+        let aliases = match meanings.of("make") {
+            Some(make) => self.lexicon.senses(make),
+            None => named,
+        };
         // A nickname counts where the inventory has no name of this kind.
-        let known = !self.lexicon.senses(key).is_empty();
-        let nickname = vocabulary().meaning_of("nickname", key).filter(|_| !known);
+        let nickname = meanings.of("nickname").filter(|_| named.is_empty());
         let key = nickname.unwrap_or(key);
-        let senses = self.lexicon.senses(key);
-        let aliases = self.lexicon.senses(make);
+        let senses = nickname.map_or(named, |nickname| self.lexicon.senses(nickname));
         let mut any = Vec::new();
         let mut values = Vec::new();
         for sense in senses {
@@ -147,17 +151,18 @@ impl Interpreter<'_> {
         const FABRICS: &[Attribute] =
             &[Attribute::Trim, Attribute::Feature, Attribute::InteriorColor];
         // `back` is no `Power back door`, unless it is a whole value.
-        let is_weak = vocabulary().meaning_of("weak", key).is_some();
+        let meanings = vocabulary().meanings(key);
+        let is_weak = meanings.of("weak").is_some();
         if is_weak && !self.lexicon.has_whole(key) {
             return None;
         }
-        let fabric = vocabulary().meaning_of("word", key) == Some("fabric");
+        let fabric = meanings.of("word") == Some("fabric");
         let want = self.values_of(key, if fabric { FABRICS } else { WORDS })?;
         // `wind` in a sentence is no `Wind Chill Pearl`.
         let is_paint = want.attribute == Some(Attribute::ExteriorColor)
             && is_english(key)
-            && vocabulary().meaning_of("shadename", key).is_none()
-            && vocabulary().meaning_of("word", key).is_none()
+            && meanings.of("shadename").is_none()
+            && meanings.of("word").is_none()
             && !self.lexicon.has_whole(key);
         (!is_paint).then_some(want)
     }
@@ -315,6 +320,10 @@ pub(super) fn values_with<'a>(
 
 /// Returns the colour family that a word names.
 pub(super) fn family(word: &str) -> Option<&'static str> {
+    // The words of nearly all queries are keys already.
+    if word.is_ascii() && !word.contains("grey") {
+        return vocabulary().family(word);
+    }
     vocabulary().family(&fold(TextKind::Colour, word))
 }
 

@@ -1,8 +1,9 @@
 //! Other languages than English. A language is a table of phrases with their English ones: a query
 //! that has a word of a language is translated phrase by phrase, and read as English.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use super::super::fold::without_accents;
 use super::super::lexicon::Lexicon;

@@ -13,10 +13,10 @@ impl Interpreter<'_> {
     pub(super) fn separate_units(&mut self) {
         let tokens = std::mem::take(&mut self.tokens);
         let mut separated: Vec<QueryToken> = Vec::with_capacity(tokens.len());
-        for (place, token) in tokens.iter().enumerate() {
-            let next = tokens.get(place + 1).map(|next| next.text.as_str());
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(mut token) = tokens.next() {
+            let next = tokens.peek().map(|next| next.text.as_str());
             let before = separated.last();
-            let mut token = token.clone();
             let follows_number =
                 before.is_some_and(|before| before.text.bytes().all(|byte| byte.is_ascii_digit()));
             if token.joined && token.text == "in" && follows_number {
@@ -30,8 +30,9 @@ impl Interpreter<'_> {
                 vocabulary().meaning_of("word", &before.text) == Some("article")
             };
             let second = separated.len().checked_sub(2).and_then(|place| separated.get(place));
-            if before.is_some_and(negates)
-                || before.is_some_and(is_article) && second.is_some_and(negates)
+            if token.joined
+                && (before.is_some_and(negates)
+                    || before.is_some_and(is_article) && second.is_some_and(negates))
             {
                 token.joined = false;
             }
