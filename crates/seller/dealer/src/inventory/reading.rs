@@ -151,23 +151,23 @@ impl SearchIndex {
         }
         let mut orders: Vec<&'static str> = highest.map(order_words).into_iter().collect();
         orders.extend(words_of_orders.into_iter().flatten());
-        let is_same = |again: &QueryInterpretation| {
-            again.wants.len() == rest.len()
-                && again.highest == highest
-                && again.order == query.order.filter(|_| then.is_some())
-                && again.then == then
-                && rest
-                    .iter()
-                    .all(|want| again.wants.iter().any(|again| means_the_same(again, want)))
-        };
-        // Returns the text of some conditions and the orders, if it is read as them.
+        // Returns the text of the rest, from the texts of its conditions, if it is read as the rest.
         let checked = |conditions: Vec<String>| {
             let conditions = conditions.iter().map(String::as_str);
             let texts: Vec<&str> = conditions.chain(orders.iter().copied()).collect();
             let text = texts.join(", ");
-            let is_short = text.chars().count() <= LONGEST_QUERY;
-            let is_right = || is_same(&understand(&text, &self.lexicon, self, this_year));
-            (is_short && is_right()).then_some(text)
+            if text.chars().count() > LONGEST_QUERY {
+                return None;
+            }
+            let again = understand(&text, &self.lexicon, self, this_year);
+            let has =
+                |want: &RequiredPhrase| again.wants.iter().any(|again| means_the_same(again, want));
+            let is_same = again.wants.len() == rest.len()
+                && again.highest == highest
+                && again.order == query.order.filter(|_| then.is_some())
+                && again.then == then
+                && rest.iter().all(|want| has(want));
+            is_same.then_some(text)
         };
         // Nearly always the words for all conditions are read as them, so only where they are not
         // is each condition checked by itself.

@@ -1,6 +1,8 @@
 //! Folding of texts to keys (C-39): spellings that differ in case, white space, punctuation or by a
 //! synonym of the vocabulary have the same key. Keys are compared and sorted, never displayed.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
@@ -28,7 +30,7 @@ pub(crate) enum TextKind {
 pub(crate) fn fold(field: TextKind, text: &str) -> String {
     let key = match field {
         TextKind::Identifier => return lower(text.trim()),
-        TextKind::Colour => phrase_key(text).replace("grey", "gray"),
+        TextKind::Colour => colour_key(&phrase_key(text)).into_owned(),
         TextKind::Plain
         | TextKind::Make
         | TextKind::Body
@@ -38,6 +40,11 @@ pub(crate) fn fold(field: TextKind, text: &str) -> String {
         | TextKind::Condition => phrase_key(text),
     };
     vocabulary().whole(field, &key).map_or(key, str::to_owned)
+}
+
+/// Returns the key of a colour for its phrase key, which has one spelling of gray.
+pub(super) fn colour_key(key: &str) -> Cow<'_, str> {
+    if key.contains("grey") { key.replace("grey", "gray").into() } else { key.into() }
 }
 
 /// Splits a text into words in lower case, at characters other than letters and digits.

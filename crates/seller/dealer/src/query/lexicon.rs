@@ -168,7 +168,7 @@ impl Lexicon {
         self.terms.get(phrase).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the meanings of the phrases with this beginning.
+    /// Returns the meanings of the phrases with this beginning. They have to be sorted.
     pub(super) fn starting_with<'a>(
         &'a self,
         start: &'a str,

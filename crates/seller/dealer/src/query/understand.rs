@@ -172,7 +172,7 @@ impl Interpreter<'_> {
         let Some(run) = self.tokens.get(at..at + length) else { return false };
         let key = together(run);
         // The `is 350` of `it is 350 a month` is no Lexus; `one owner, under 25k` is one owner.
-        if !vocabulary().has_meaning(&key) && self.is_particle_of_amount(at, length) {
+        if vocabulary().meanings(&key).is_empty() && self.is_particle_of_amount(at, length) {
             return false;
         }
         // A model with a year as its name wins.
@@ -240,11 +240,11 @@ impl Interpreter<'_> {
     /// Reads a wish that is no condition: an order, a comparison, a place, a payment, or a wish
     /// that no listing can be found by.
     fn read_wish(&mut self, key: &str, at: usize, length: usize) -> bool {
-        if !vocabulary().has_meaning(key) {
+        let meanings = vocabulary().meanings(key);
+        if meanings.is_empty() {
             return false;
         }
-        let meanings = vocabulary().meanings(key);
-        let meaning = |kind: &str| meanings.of(kind);
+        let meaning = |kind: &str| meanings.of_kind(kind);
         if meaning("vague").is_some() {
             let text = self.shown(at, length);
             self.leave_out(text, at + length);

@@ -29,8 +29,13 @@ struct KindMeaning {
 pub(super) struct KeyMeanings<'a>(&'a [KindMeaning]);
 
 impl KeyMeanings<'_> {
+    /// Returns true when the phrase key means nothing.
+    pub(super) fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the meaning of a kind.
-    pub(super) fn of(self, kind: &str) -> Option<&'static str> {
+    pub(super) fn of_kind(self, kind: &str) -> Option<&'static str> {
         let mut meanings = self.0.iter();
         meanings.find(|meaning| meaning.kind == kind).map(|meaning| meaning.meaning)
     }
@@ -109,17 +114,12 @@ impl QueryVocabulary {
 
     /// Returns the meaning of a phrase key in a query.
     pub(crate) fn meaning_of(&self, kind: &str, key: &str) -> Option<&'static str> {
-        self.meanings(key).of(kind)
+        self.meanings(key).of_kind(kind)
     }
 
     /// Returns all meanings of a phrase key in a query.
     pub(super) fn meanings(&self, key: &str) -> KeyMeanings<'_> {
         KeyMeanings(self.meanings.get(key).map_or(&[], Vec::as_slice))
-    }
-
-    /// Returns true when a phrase key has a meaning of any kind in a query.
-    pub(super) fn has_meaning(&self, key: &str) -> bool {
-        self.meanings.contains_key(key)
     }
 
     /// Returns true when a phrase with a number may begin with a word. Most words are ruled out by it.
@@ -147,7 +147,7 @@ impl QueryVocabulary {
     /// Returns true when a phrase key is a word of the trade, other than a colour.
     pub(super) fn is_class(&self, key: &str) -> bool {
         let meanings = self.meanings(key);
-        KINDS.iter().any(|(kind, _)| meanings.of(kind).is_some())
+        KINDS.iter().any(|(kind, _)| meanings.of_kind(kind).is_some())
     }
 
     /// Returns additional meanings of a word.
@@ -278,9 +278,10 @@ impl QueryVocabulary {
 
     /// Returns the phrase keys with a meaning of some kinds, in text order.
     fn keys_of(&self, kinds: &[&str]) -> Vec<String> {
-        let is_wanted =
-            |meanings: &[KindMeaning]| meanings.iter().any(|meaning| kinds.contains(&meaning.kind));
-        let wanted = self.meanings.iter().filter(|(_, meanings)| is_wanted(meanings));
+        let wanted = self
+            .meanings
+            .iter()
+            .filter(|(_, meanings)| meanings.iter().any(|meaning| kinds.contains(&meaning.kind)));
         let mut keys: Vec<String> = wanted.map(|(key, _)| key.clone()).collect();
         keys.sort_unstable();
         keys

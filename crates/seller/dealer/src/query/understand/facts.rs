@@ -2,7 +2,7 @@
 //! listings.
 
 use super::super::concepts::concepts;
-use super::super::fold::{TextKind, fold};
+use super::super::fold::colour_key;
 use super::super::lexicon::{Attribute, AttributeValue, PhraseMeaning, ValuePart};
 use super::super::spelling::is_english;
 use super::super::tokens::{QueryToken, together};
@@ -21,7 +21,7 @@ impl Interpreter<'_> {
             ("condition", Attribute::Condition),
         ];
         let meanings = vocabulary().meanings(key);
-        let class_of = |(kind, attribute)| Some((attribute, meanings.of(kind)?));
+        let class_of = |(kind, attribute)| Some((attribute, meanings.of_kind(kind)?));
         let (attribute, class): (Attribute, _) = ATTRIBUTES.into_iter().find_map(class_of)?;
         let mut values = Vec::new();
         let mut names = vec![class];
@@ -81,12 +81,12 @@ impl Interpreter<'_> {
     pub(super) fn read_make_or_model(&self, key: &str) -> Option<RequiredPhrase> {
         let meanings = vocabulary().meanings(key);
         let named = self.lexicon.senses(key);
-        let aliases = match meanings.of("make") {
+        let aliases = match meanings.of_kind("make") {
             Some(make) => self.lexicon.senses(make),
             None => named,
         };
         // A nickname counts where the inventory has no name of this kind.
-        let nickname = meanings.of("nickname").filter(|_| named.is_empty());
+        let nickname = meanings.of_kind("nickname").filter(|_| named.is_empty());
         let key = nickname.unwrap_or(key);
         let senses = nickname.map_or(named, |nickname| self.lexicon.senses(nickname));
         let mut any = Vec::new();
@@ -150,19 +150,19 @@ impl Interpreter<'_> {
         ];
         const FABRICS: &[Attribute] =
             &[Attribute::Trim, Attribute::Feature, Attribute::InteriorColor];
-        // `back` is no `Power back door`, unless it is a whole value.
         let meanings = vocabulary().meanings(key);
-        let is_weak = meanings.of("weak").is_some();
+        // `back` is no `Power back door`, unless it is a whole value.
+        let is_weak = meanings.of_kind("weak").is_some();
         if is_weak && !self.lexicon.has_whole(key) {
             return None;
         }
-        let fabric = meanings.of("word") == Some("fabric");
+        let fabric = meanings.of_kind("word") == Some("fabric");
         let want = self.values_of(key, if fabric { FABRICS } else { WORDS })?;
         // `wind` in a sentence is no `Wind Chill Pearl`.
         let is_paint = want.attribute == Some(Attribute::ExteriorColor)
             && is_english(key)
-            && meanings.of("shadename").is_none()
-            && meanings.of("word").is_none()
+            && meanings.of_kind("shadename").is_none()
+            && meanings.of_kind("word").is_none()
             && !self.lexicon.has_whole(key);
         (!is_paint).then_some(want)
     }
@@ -318,13 +318,9 @@ pub(super) fn values_with<'a>(
     })
 }
 
-/// Returns the colour family that a word names.
-pub(super) fn family(word: &str) -> Option<&'static str> {
-    // The words of nearly all queries are keys already.
-    if word.is_ascii() && !word.contains("grey") {
-        return vocabulary().family(word);
-    }
-    vocabulary().family(&fold(TextKind::Colour, word))
+/// Returns the colour family that a phrase key names.
+pub(super) fn family(key: &str) -> Option<&'static str> {
+    vocabulary().family(&colour_key(key))
 }
 
 /// Returns true when a query names all-wheel drive and four-wheel drive, which are one wish

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+use foldhash::{HashMap, HashSet};
 
 use super::super::fold::without_accents;
 use super::super::lexicon::Lexicon;
@@ -94,10 +94,10 @@ impl Language {
     fn read(name: &'static str, table: &'static str) -> Self {
         let mut this = Self {
             name,
-            phrases: HashMap::new(),
-            between_numbers: HashSet::new(),
-            words: HashSet::new(),
-            common: HashSet::new(),
+            phrases: HashMap::default(),
+            between_numbers: HashSet::default(),
+            words: HashSet::default(),
+            common: HashSet::default(),
         };
         for line in table.lines().filter(|line| !line.starts_with('#')) {
             let Some((english, phrases)) = line.split_once(':') else { continue };
