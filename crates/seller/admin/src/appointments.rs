@@ -13,9 +13,8 @@ use tradepost_dealer::record::{AppointmentRecord, AppointmentState};
 use tradepost_dealer::settings::{DealerSettings, RooftopSettings};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::catalog::Vocabulary as _;
-use tradepost_document::fault::InternalError;
 use tradepost_document::format::rfc3339;
-use tradepost_store::StoreTransaction;
+use tradepost_store::{StoreTransaction, TransactionError};
 
 use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError};
@@ -78,46 +77,52 @@ pub fn change_appointment(
     let now = context.now;
     let entry = context.entry(actor, &seen.lead.dealer_id, kind.action(), Some(&seen.lead.lead_id));
     // What was read above may have changed since: everything is decided in the transaction.
-    let outcome = context.store.write_blocking(move |tx| {
-        let Some(visit) = tx.visit(&input.appointment_id)? else {
-            return Ok(Err(CalendarRefusal::NotFound));
-        };
-        let changed = match decide(tx, &visit, rooftop.as_ref(), &input, now)? {
-            Ok(changed) => changed,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+    let outcome = context.store.decide(move |tx| -> CalendarDecision<Visit> {
+        let visit = tx.visit(&input.appointment_id)?;
+        let visit = visit.ok_or(TransactionError::Refused(CalendarRefusal::NotFound))?;
+        let changed = decide(tx, &visit, rooftop.as_ref(), &input, now)?;
         tx.change_appointment(visit.lead.clone(), changed.clone(), kind.event(), now)?;
         let detail = Some(change_detail(&visit.appointment, &changed));
         tx.record(&NewAuditEntry { detail, ..entry.clone() })?;
-        Ok(Ok(Visit { appointment: changed, ..visit }))
-    })?;
-    Ok(outcome.map_err(|refusal| AppointmentRefusal { refusal, zone })?)
+        Ok(Visit { appointment: changed, ..visit })
+    });
+    outcome.map_err(|error| in_zone(error, zone))
 }
 
-/// Returns the appointment with the change applied, or the refusal.
+/// Result of a transaction about a calendar, which may be refused.
+type CalendarDecision<T> = Result<T, TransactionError<CalendarRefusal>>;
+
+/// Returns the error of a transaction about a calendar, with the time zone of the refusal.
+fn in_zone(
+    error: TransactionError<CalendarRefusal>,
+    zone: TimeZone,
+) -> AdminError<AppointmentRefusal> {
+    match error {
+        TransactionError::Refused(refusal) => AppointmentRefusal { refusal, zone }.into(),
+        TransactionError::Broken(fault) => fault.into(),
+    }
+}
+
+/// Returns the appointment with the change applied.
 fn decide(
     tx: &StoreTransaction<'_>,
     visit: &Visit,
     rooftop: Option<&RooftopSettings>,
     input: &ChangeAppointment,
     now: Timestamp,
-) -> Result<Result<AppointmentRecord, CalendarRefusal>, InternalError> {
+) -> CalendarDecision<AppointmentRecord> {
     let change = &input.change;
     let appointment = &visit.appointment;
-    if let Err(refusal) = check(change, visit, input.seen_version, now) {
-        return Ok(Err(refusal));
-    }
+    check(change, visit, input.seen_version, now).map_err(TransactionError::Refused)?;
     match change.kind() {
-        ChangeKind::Cancel => return Ok(Ok(released(appointment, AppointmentState::Cancelled))),
-        ChangeKind::NoShow => return Ok(Ok(released(appointment, AppointmentState::NoShow))),
+        ChangeKind::Cancel => return Ok(released(appointment, AppointmentState::Cancelled)),
+        ChangeKind::NoShow => return Ok(released(appointment, AppointmentState::NoShow)),
         ChangeKind::Confirm | ChangeKind::Move => {}
     }
-    let Some(rooftop) = rooftop else { return Ok(Err(CalendarRefusal::UnknownRooftop)) };
-    let start = match wanted_start(change, appointment, &rooftop.time_zone) {
-        Ok(Some(start)) => start,
-        Ok(None) => return Ok(Err(CalendarRefusal::NoTimeNamed)),
-        Err(refusal) => return Ok(Err(refusal)),
-    };
+    let rooftop = rooftop.ok_or(TransactionError::Refused(CalendarRefusal::UnknownRooftop))?;
+    let start = wanted_start(change, appointment, &rooftop.time_zone);
+    let start = start.map_err(TransactionError::Refused)?;
+    let start = start.ok_or(TransactionError::Refused(CalendarRefusal::NoTimeNamed))?;
     let lead = &visit.lead;
     let occupied = tx.occupied_times(
         &lead.dealer_id,
@@ -127,7 +132,7 @@ fn decide(
         Some(&lead.lead_id),
     )?;
     let calendar = DepartmentCalendar { rooftop, occupied: &occupied };
-    Ok(booked_at(change, visit, start, &calendar, now))
+    booked_at(change, visit, start, &calendar, now).map_err(TransactionError::Refused)
 }
 
 /// Describes a change without personal data of the customer: `appt_1: 2026-05-01T18:00:00Z ->
@@ -173,14 +178,13 @@ pub fn block_time(
         Ok(period) => period,
         Err(refusal) => return Err(AppointmentRefusal { refusal, zone }.into()),
     };
-    let (starts_at, ends_at) = period;
     let block = BlockedTime {
         block_id: format!("block_{}", uuid::Uuid::now_v7().simple()),
         dealer_id: input.dealer_id,
         rooftop: rooftop.profile.name.clone(),
         department: input.department,
-        starts_at,
-        ends_at,
+        starts_at: period.start,
+        ends_at: period.end,
         places: input.wanted.places,
         time_zone: rooftop.profile.timezone.clone(),
         reason: input.wanted.reason.trim().to_owned(),
@@ -190,19 +194,17 @@ pub fn block_time(
     let action = AuditAction::TimeBlocked;
     let mut entry = context.entry(actor, &block.dealer_id, action, Some(&block.block_id));
     entry.detail = Some(block_detail(&block));
-    let outcome = context.store.write_blocking(move |tx| {
+    let outcome = context.store.decide(move |tx| -> CalendarDecision<BlockedTime> {
         let department = block.department.name();
         let dealer_id = &block.dealer_id;
         let occupied = tx.occupied_times(dealer_id, &block.rooftop, department, period, None)?;
         let calendar = DepartmentCalendar { rooftop: &rooftop, occupied: &occupied };
-        if let Err(refusal) = check_block(period, block.places, &calendar) {
-            return Ok(Err(refusal));
-        }
+        check_block(period, block.places, &calendar).map_err(TransactionError::Refused)?;
         tx.add_block(&block)?;
         tx.record(&entry)?;
-        Ok(Ok(block.clone()))
-    })?;
-    Ok(outcome.map_err(|refusal| AppointmentRefusal { refusal, zone })?)
+        Ok(block.clone())
+    });
+    outcome.map_err(|error| in_zone(error, zone))
 }
 
 /// Block to remove.
@@ -225,17 +227,18 @@ pub fn unblock_time(
     let UnblockTime { block_id } = input;
     let entry = context.entry(actor, "", AuditAction::TimeUnblocked, Some(&block_id));
     let actor = actor.clone();
-    let outcome = context.store.write_blocking(move |tx| {
+    let outcome = context.store.decide(move |tx| -> CalendarDecision<BlockedTime> {
         let found = tx.block(&block_id)?.filter(|block| actor.sees_dealer(&block.dealer_id));
-        let Some(block) = found else { return Ok(Err(CalendarRefusal::NotFound)) };
+        let block = found.ok_or(TransactionError::Refused(CalendarRefusal::NotFound))?;
         tx.remove_block(&block_id)?;
         // The dealer is known only here.
         let chain = block.dealer_id.clone();
         let detail = Some(block_detail(&block));
         tx.record(&NewAuditEntry { chain, detail, ..entry.clone() })?;
-        Ok(Ok(block))
-    })?;
-    Ok(outcome.map_err(AppointmentRefusal::unplaced)?)
+        Ok(block)
+    });
+    // Nothing of this refusal depends on a time zone.
+    outcome.map_err(|error| in_zone(error, TimeZone::UTC))
 }
 
 /// Describes a block without its reason, in which staff may have named a customer.

@@ -5,6 +5,7 @@ use tradepost_dealer::calendar::CalendarFeed;
 use tradepost_dealer::consent::Sha256Hash;
 use tradepost_dealer::staff::{AuditAction, CALENDAR_FEED, NewAuditEntry};
 use tradepost_document::fault::InternalError;
+use tradepost_store::TransactionError;
 
 use crate::actor::Actor;
 use crate::appointments::find_rooftop;
@@ -82,11 +83,11 @@ pub fn create_calendar_feed(
     let action = AuditAction::CalendarFeedCreated;
     let mut entry = context.entry(actor, &feed.dealer_id, action, Some(&feed.feed_id));
     entry.detail = Some(feed.rooftop.clone());
-    let outcome = context.store.write_blocking(move |tx| {
+    let created = context.store.decide(move |tx| {
         let earlier = tx.active_calendar_feed(&feed.dealer_id, &feed.rooftop)?;
         let is_renewed = earlier.is_some();
         if is_renewed && !renew {
-            return Ok(Err(CalendarFeedRefusal::Exists));
+            return Err(TransactionError::Refused(CalendarFeedRefusal::Exists));
         }
         if let Some(earlier) = earlier {
             tx.revoke_calendar_feed(&earlier.feed_id, now)?;
@@ -97,9 +98,9 @@ pub fn create_calendar_feed(
             false => AuditAction::CalendarFeedCreated,
         };
         tx.record(&NewAuditEntry { action, ..entry.clone() })?;
-        Ok(Ok(CreatedCalendarFeed { feed: feed.clone(), is_renewed }))
+        Ok(CreatedCalendarFeed { feed: feed.clone(), is_renewed })
     })?;
-    Ok(outcome?)
+    Ok(created)
 }
 
 /// Selection of calendar feeds.

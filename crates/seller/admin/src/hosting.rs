@@ -11,7 +11,7 @@ use tradepost_document::json::{self, Value};
 use tradepost_document::parse::reject;
 use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_store::{
-    Hosted, HostedDealer, HostedState, HostingConflict, NewHosted, TransactionError,
+    Hosted, HostedDealer, HostedState, HostingConflict, NewHosted, TakenHost, TransactionError,
 };
 
 use crate::actor::Actor;
@@ -135,8 +135,12 @@ impl<R: DealerReader> DocumentRules<'_, R> {
         }
         let hosts = self.reader.hosts_of(&dealer).to_vec();
         let taken = hosts.iter().enumerate().filter(|(_, host)| self.file.hosts.contains(host));
-        let taken: Vec<_> =
-            taken.map(|(place, host)| (dealer_id.clone(), place, host.clone())).collect();
+        let taken = taken.map(|(index, host)| TakenHost {
+            dealer_id: dealer_id.clone(),
+            index,
+            host: host.clone(),
+        });
+        let taken: Vec<_> = taken.collect();
         if !taken.is_empty() {
             return Err(HostedRefusal::Conflict(HostingConflict::HostsTaken(taken)));
         }

@@ -8,7 +8,7 @@ use tradepost_dealer::delivery::NewDelivery;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::staff::{AuditAction, LeadNote, NewAuditEntry};
 use tradepost_document::fault::InternalError;
-use tradepost_store::{CustomerLeads, StoreTransaction};
+use tradepost_store::{CustomerLeads, StoreTransaction, TransactionError};
 
 use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError, record_if};
@@ -259,19 +259,22 @@ pub fn resend_lead(
         context.entry(actor, &lead.dealer_id, AuditAction::LeadResent, Some(&lead.lead_id));
     entry.detail = Some(names.join(", "));
     let lead_id = input.lead_id;
-    let outcome = context.store.write_blocking(move |tx| {
+    context.store.decide(move |tx| {
         // A consent may have been withdrawn since the lead was read above.
         let state = tx.own_lead(&lead_id)?.map(|lead| lead.state);
         match state {
             Some(LeadState::Received) => {}
-            Some(state) => return Ok(Err(LeadRefusal::NotDeliverable(state))),
-            None => return Ok(Err(LeadRefusal::NotFound(lead_id.clone()))),
+            Some(state) => {
+                return Err(TransactionError::Refused(LeadRefusal::NotDeliverable(state)));
+            }
+            None => {
+                return Err(TransactionError::Refused(LeadRefusal::NotFound(lead_id.clone())));
+            }
         }
         tx.deliver_again(&wanted, entry.at)?;
         tx.record(&entry)?;
-        Ok(Ok(()))
+        Ok(())
     })?;
-    outcome?;
     Ok(names)
 }
 

@@ -16,8 +16,11 @@ pub mod operation;
 pub mod people;
 pub mod permission;
 pub mod privacy;
+pub mod probes;
 pub mod remote_orders;
+pub mod staff_messages;
 pub mod steps;
+pub mod webhooks;
 pub mod week;
 
 pub use actor::Actor;

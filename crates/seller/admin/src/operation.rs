@@ -88,6 +88,8 @@ catalog! {
     ReconcileOrders = "reconcile-orders" { permission: StaffPermission::ViewPublisher }
     /// Has a media buy carried into the ad server again.
     RetryOrder = "retry-order" { permission: StaffPermission::OperatePublisher }
+    /// Sends messages to a publisher's staff again that were given up.
+    ResendStaffMessages = "resend-staff-messages" { permission: StaffPermission::OperatePublisher }
     /// Reports what media buys have delivered, which is daily work.
     ReportDelivery = "report-delivery" { permission: StaffPermission::OperatePublisher }
     /// Corrects delivery that was declared final, by which buyers are billed.
@@ -138,10 +140,14 @@ catalog! {
     RunFeed = "run-feed" { permission: StaffPermission::RunServer }
     /// Replaces a dealer's inventory with a file.
     ImportInventory = "import-inventory" { permission: StaffPermission::RunServer }
+    /// Retries webhooks of tasks that were given up.
+    RetryWebhooks = "retry-webhooks" { permission: StaffPermission::RunServer }
     /// Tests a step that brings a dealer online, and erases the lead with which it was tested.
     TestStep = "test-step" { permission: StaffPermission::Operate }
     /// Tests a step that brings a publisher online.
     TestPublisherStep = "test-publisher-step" { permission: StaffPermission::OperatePublisher }
+    /// Starts the prober against a dealer's agent.
+    StartProbe = "start-probe" { permission: StaffPermission::Operate }
     /// Adds a staff member.
     AddMember = "add-member" { permission: StaffPermission::RunServer }
     /// Sets the password of a member.
@@ -152,6 +158,14 @@ catalog! {
     ResetSecondFactor = "reset-second-factor" { permission: StaffPermission::Decide }
     /// Ends a session of the actor, or of a member that the actor manages.
     EndSession = "end-session" { permission: StaffPermission::Enter }
+    /// Changes the password of the actor.
+    ChangeOwnPassword = "change-own-password" { permission: StaffPermission::Enter }
+    /// Activates a second factor of the actor.
+    SetSecondFactor = "set-second-factor" { permission: StaffPermission::Enter }
+    /// Replaces the recovery codes of the actor.
+    ReplaceRecoveryCodes = "replace-recovery-codes" { permission: StaffPermission::Enter }
+    /// Removes the second factor of the actor.
+    RemoveOwnSecondFactor = "remove-own-second-factor" { permission: StaffPermission::Enter }
 }
 
 impl AdminOperation {

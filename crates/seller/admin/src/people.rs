@@ -10,6 +10,9 @@ use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError, record_if};
 use crate::operation::AdminOperation;
 
+pub mod own_account;
+pub mod provider_members;
+
 /// Refusal of an operation on staff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StaffRefusal {

@@ -1,7 +1,10 @@
 //! The visitor's own account: facts, password and second factor.
 
 use axum::http::StatusCode;
-use tradepost_dealer::staff::{AuditAction, member_detail};
+use tradepost_admin::AdminError;
+use tradepost_admin::people::own_account::{
+    ChangeOwnPassword, OwnAccountRefusal, change_own_password,
+};
 use tradepost_runtime::config::SecondFactorPolicy;
 use tradepost_store::staff::StaffMember;
 
@@ -86,26 +89,30 @@ impl Console {
         // The cookie of a known browser is bound to the password.
         let changed = StaffMember { password: hashed.clone(), ..member.clone() };
         let browser = self.sign_in.know_browser(asked, &changed)?;
-        let name = member.name.clone();
-        let present_hash = member.password.clone();
-        let session = visitor.session.id.clone();
-        let mut entry =
-            self.entry(member, visitor.dealer_id(), AuditAction::PasswordSet, Some(name.clone()));
-        // `audit verify` compares the stored password hash with this.
-        entry.detail = Some(member_detail(None, &hashed));
-        let is_changed = self.store.write_blocking(move |tx| {
-            let is_changed = tx.change_own_password(&name, &present_hash, &hashed, &session)?;
-            if is_changed {
-                tx.record(&entry)?;
-            }
-            Ok(is_changed)
-        })?;
-        if !is_changed {
-            // The password was changed or the session ended while this one was compared.
-            return Err(PageError::SignIn);
-        }
+        let input = ChangeOwnPassword {
+            present: member.password.clone(),
+            password: hashed,
+            session_id: visitor.session.id.clone(),
+        };
+        change_own_password(&self.admin(&[]), &visitor.actor(), input).map_err(unchanged)?;
         let cookie = self.renew(visitor)?;
         let reply = ConsoleReply::see(format!("{PATH}/account?done=password"));
         Ok(reply.with_cookie(cookie).with_cookie(browser))
     }
+}
+
+/// Returns the page for an operation on the visitor's own account that was not done.
+pub(super) fn unchanged(error: AdminError<OwnAccountRefusal>) -> PageError {
+    PageError::from_admin(error, |refusal| match refusal {
+        // The password was changed or the session ended while this one was compared.
+        OwnAccountRefusal::Outdated => PageError::SignIn,
+        OwnAccountRefusal::NothingToConfirm => {
+            PageError::Unusable("There is no second factor to confirm.")
+        }
+        OwnAccountRefusal::NoSecondFactor => {
+            PageError::Unusable("Recovery codes need a second factor. Set one up first.")
+        }
+        // Visitors are members of the staff.
+        OwnAccountRefusal::NoAccount => PageError::Forbidden,
+    })
 }

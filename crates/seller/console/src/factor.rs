@@ -6,6 +6,11 @@ use jiff::Timestamp;
 use qrcode::QrCode;
 use qrcode::render::svg;
 use totp_rs::{Builder, Secret, Totp};
+use tradepost_admin::AdminError;
+use tradepost_admin::people::own_account::{
+    OwnAccountRefusal, ReplaceRecoveryCodes, SetSecondFactor, remove_own_second_factor,
+    replace_recovery_codes, set_second_factor,
+};
 use tradepost_admin::people::{ResetSecondFactor, reset_second_factor};
 use tradepost_dealer::consent::Sha256Hash;
 use tradepost_dealer::staff::AuditAction;
@@ -14,6 +19,7 @@ use tradepost_runtime::random;
 use tradepost_server::fault::InternalError;
 use tradepost_store::staff::StaffMember;
 
+use super::account::unchanged;
 use super::attempts::{ProofKind, Proven, SignInAttempt};
 use super::browser::CODE_WITHIN;
 use super::reply::ConsoleReply;
@@ -246,36 +252,27 @@ impl Console {
 
     /// Activates a second factor by a code of the app, and shows the recovery codes once.
     pub(super) fn confirm_factor(&self, visitor: &mut Visitor<'_>) -> Answer {
-        let name = visitor.member.name.clone();
-        let factor = self.store.second_factor(&name)?;
+        let name = &visitor.member.name;
+        let factor = self.store.second_factor(name)?;
         let factor = factor.filter(|factor| factor.confirmed_at.is_none());
         let factor = factor.ok_or(PageError::Unusable("There is no second factor to confirm."))?;
-        let now = self.clock.now();
+        let context = self.admin(&[]);
         let given = typed(visitor.asked.filled_in("code").unwrap_or_default());
-        let Some(step) = step_of(&totp(&factor.secret, &name)?, &given, now) else {
+        let Some(step) = step_of(&totp(&factor.secret, name)?, &given, context.now) else {
             let page = self.show_factor(visitor, Some(WRONG_CODE))?;
             return Ok(page.with_status(StatusCode::UNPROCESSABLE_ENTITY));
         };
         let codes = recovery_codes()?;
-        let hashes: Vec<Sha256Hash> = codes.iter().map(|code| recovery_hash(&name, code)).collect();
-        let entry = self.entry(
-            &visitor.member,
-            visitor.dealer_id(),
-            AuditAction::SecondFactorSet,
-            Some(name.clone()),
-        );
-        let session = visitor.session.id.clone();
-        let is_done = self.store.write_blocking(move |tx| {
-            let is_done = tx.confirm_second_factor(&name, step, &hashes, now)?;
-            if is_done {
-                // The other sessions began with the password alone.
-                tx.end_other_sessions(&name, &session)?;
-                tx.record(&entry)?;
+        let code_hashes = codes.iter().map(|code| recovery_hash(name, code)).collect();
+        let session_id = visitor.session.id.clone();
+        let input = SetSecondFactor { step, code_hashes, session_id };
+        match set_second_factor(&context, &visitor.actor(), input) {
+            Ok(()) => {}
+            // Another request has confirmed it meanwhile.
+            Err(AdminError::Refused(OwnAccountRefusal::NothingToConfirm)) => {
+                return Ok(ConsoleReply::see(format!("{PATH}/account?done=nothing")));
             }
-            Ok(is_done)
-        })?;
-        if !is_done {
-            return Ok(ConsoleReply::see(format!("{PATH}/account?done=nothing")));
+            Err(error) => return Err(unchanged(error)),
         }
         let cookie = self.renew(visitor)?;
         Ok(self.codes_page(visitor, codes)?.with_cookie(cookie))
@@ -293,31 +290,18 @@ impl Console {
 
     /// Replaces the recovery codes, and shows the new ones once.
     pub(super) fn new_recovery_codes(&self, visitor: &Visitor<'_>) -> Answer {
-        let name = visitor.member.name.clone();
-        if !self.store.has_second_factor(&name)? {
-            return Err(PageError::Unusable(
-                "Recovery codes need a second factor. Set one up first.",
-            ));
-        }
+        let name = &visitor.member.name;
         let codes = recovery_codes()?;
-        let hashes: Vec<Sha256Hash> = codes.iter().map(|code| recovery_hash(&name, code)).collect();
-        let entry = self.entry(
-            &visitor.member,
-            visitor.dealer_id(),
-            AuditAction::RecoveryCodesMade,
-            Some(name.clone()),
-        );
-        self.store.write_blocking(move |tx| {
-            tx.replace_recovery_codes(&name, &hashes)?;
-            tx.record(&entry)
-        })?;
+        let code_hashes = codes.iter().map(|code| recovery_hash(name, code)).collect();
+        let input = ReplaceRecoveryCodes { code_hashes };
+        replace_recovery_codes(&self.admin(&[]), &visitor.actor(), input).map_err(unchanged)?;
         self.codes_page(visitor, codes)
     }
 
     /// Removes the visitor's second factor, by one of its codes.
     pub(super) fn remove_factor(&self, visitor: &Visitor<'_>) -> Answer {
-        let name = visitor.member.name.clone();
-        if !self.store.has_second_factor(&name)? {
+        // Before the code is checked, which may count as a failed attempt.
+        if !self.store.has_second_factor(&visitor.member.name)? {
             return Err(PageError::Unusable("You have no second factor."));
         }
         if self.second_factor == SecondFactorPolicy::Required {
@@ -334,19 +318,13 @@ impl Console {
                 return Ok(page.limited(wait));
             }
         }
-        let entry = self.entry(
-            &visitor.member,
-            visitor.dealer_id(),
-            AuditAction::SecondFactorRemoved,
-            Some(name.clone()),
-        );
-        self.store.write_blocking(move |tx| {
-            if tx.remove_second_factor(&name)? {
-                tx.record(&entry)?;
+        match remove_own_second_factor(&self.admin(&[]), &visitor.actor()) {
+            // Another request may have removed it meanwhile.
+            Ok(()) | Err(AdminError::Refused(OwnAccountRefusal::NoSecondFactor)) => {
+                Ok(ConsoleReply::see(format!("{PATH}/account?done=factor_off")))
             }
-            Ok(())
-        })?;
-        Ok(ConsoleReply::see(format!("{PATH}/account?done=factor_off")))
+            Err(error) => Err(unchanged(error)),
+        }
     }
 
     /// Removes the second factor of a person whom the visitor manages, and ends that person's sessions.

@@ -200,7 +200,7 @@ pub const TABLE: &[ConsoleRoute] = &[
     get("checklist", StaffPermission::Operate, Console::checklist),
     perform("checklist/test", AdminOperation::TestStep, Console::test_step),
     get("probe", StaffPermission::Operate, Console::probe),
-    post("probe", StaffPermission::Operate, Console::run_probe),
+    perform("probe", AdminOperation::StartProbe, Console::run_probe),
     get("probe/report", StaffPermission::Operate, Console::probe_report),
     get("buys", StaffPermission::ViewPublisher, Console::buys),
     get("buys/show", StaffPermission::ViewPublisher, Console::buy),
@@ -243,16 +243,26 @@ pub const TABLE: &[ConsoleRoute] = &[
     get("set-up", StaffPermission::ViewPublisher, Console::set_up),
     perform("set-up/test", AdminOperation::TestPublisherStep, Console::test_publisher_step),
     get("account", StaffPermission::Enter, Console::account),
-    renewing("account/password", StaffPermission::Enter, Console::change_password),
+    renewing(
+        "account/password",
+        AdminOperation::ChangeOwnPassword.permission(),
+        Console::change_password,
+    ),
     get("account/factor", StaffPermission::Enter, Console::factor_page).before_factor(),
     post("account/factor", StaffPermission::Enter, Console::begin_factor)
         .with_password()
         .before_factor(),
-    renewing("account/factor/confirm", StaffPermission::Enter, Console::confirm_factor)
-        .with_password()
-        .before_factor(),
-    post("account/factor/off", StaffPermission::Enter, Console::remove_factor).with_password(),
-    post("account/codes", StaffPermission::Enter, Console::new_recovery_codes).with_password(),
+    renewing(
+        "account/factor/confirm",
+        AdminOperation::SetSecondFactor.permission(),
+        Console::confirm_factor,
+    )
+    .with_password()
+    .before_factor(),
+    perform("account/factor/off", AdminOperation::RemoveOwnSecondFactor, Console::remove_factor)
+        .with_password(),
+    perform("account/codes", AdminOperation::ReplaceRecoveryCodes, Console::new_recovery_codes)
+        .with_password(),
     get("people", StaffPermission::Enter, Console::people),
     perform("members/{id}/factor/reset", AdminOperation::ResetSecondFactor, Console::reset_factor)
         .with_password(),

@@ -1,10 +1,10 @@
 //! Sign-in, sessions and sign-out.
 
 use jiff::{SignedDuration, Timestamp};
+use tradepost_admin::people::provider_members::add_provider_member;
 use tradepost_admin::people::{EndSession, StaffRefusal, end_session};
 use tradepost_admin::{Actor, AdminError};
 use tradepost_dealer::staff::AuditAction;
-use tradepost_document::catalog::Vocabulary as _;
 use tradepost_runtime::config::ConsoleConfig as Settings;
 use tradepost_runtime::console_metrics::SignInOutcome;
 use tradepost_runtime::random;
@@ -292,16 +292,10 @@ impl Console {
         let id = Some(session.id.clone());
         let mut entry = self.entry(&member, dealer_id, AuditAction::SignedIn, id);
         entry.detail = is_vouched_for.then(|| "oidc".to_owned());
-        let name = Some(member.name.clone());
-        let mut let_in = self.entry(&member, dealer_id, AuditAction::MemberAdded, name);
-        let_in.actor = "oidc".to_owned();
-        let_in.detail = Some(member.role.name().to_owned());
         let hash = session_hash(&secret);
         let has_begun = self.store.write_blocking(move |tx| {
             if is_vouched_for {
-                if tx.vouch_for_member(&member)? {
-                    tx.record(&let_in)?;
-                }
+                add_provider_member(tx, &member, now)?;
             } else if !tx.still_signs_in_with(&member, has_code)? {
                 return Ok(false);
             }

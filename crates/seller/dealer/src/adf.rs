@@ -42,7 +42,7 @@ words! {
 }
 
 words! {
-    /// Form of the customer's name (`R-ADF-01`).
+    /// Form of the customer's name; AAP maps it to one full name (`adf-mapping`, `R-ADF-01`).
     pub enum NameForm {
         /// One element.
         Full = "full",
@@ -84,7 +84,7 @@ pub enum ContactValues {
     All,
 }
 
-/// Provider that a document names for a lead (`R-ADF-01`).
+/// Provider that a document names for a lead (AAP `adf-mapping`, `R-ADF-01`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LeadProvider {
     /// The agent that brought it.

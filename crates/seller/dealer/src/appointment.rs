@@ -7,19 +7,18 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use tradepost_aap::dealer::{DayHours, WeeklyHours};
 use tradepost_aap::lead::{AppointmentRequest, AppointmentType};
 
-use crate::calendar::OccupiedPeriod;
+use crate::calendar::{OccupiedPeriod, TimePeriod};
 use crate::settings::RooftopSettings;
 
 pub mod change;
 
-/// A period from its start up to, not including, its end.
-pub type Period = (Timestamp, Timestamp);
-
-/// Outcome of an appointment request (AAP 1.1 `lead.submit`; `R-LD-21` to `R-LD-24`, C-20).
+/// Outcome of an appointment request. A time that cannot be confirmed is no error: other times are
+/// proposed, or a member of staff has to find one (AAP 1.1 `lead.submit`; `R-LD-21` to `R-LD-24`,
+/// C-20).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AppointmentDecision {
     /// Booked.
-    Confirmed(Period),
+    Confirmed(TimePeriod),
     /// The requested time is not possible; these times are free, in ascending order.
     Proposed(Vec<Timestamp>),
     /// A member of staff has to find a time.
@@ -39,11 +38,11 @@ pub fn department(kind: AppointmentType) -> &'static str {
 
 /// Returns the period in which existing bookings matter for a decision.
 #[must_use]
-pub fn horizon(rooftop: &RooftopSettings, now: Timestamp) -> Period {
+pub fn horizon(rooftop: &RooftopSettings, now: Timestamp) -> TimePeriod {
     // One day more than is offered covers appointments that begin late on the last day.
     let days = i64::from(rooftop.appointments.horizon_days) + 2;
     let end = now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(Timestamp::MAX);
-    (now, end)
+    TimePeriod { start: now, end }
 }
 
 /// Decides on a request. `occupied` holds the taken periods within the [`horizon`]. A rooftop
@@ -72,17 +71,19 @@ pub fn decide(
     let duration = whole_slots(rooftop, request.duration_minutes.unwrap_or(1));
     let step = SignedDuration::from_mins(slot_minutes(rooftop));
     let earliest = now.saturating_add(terms.notice).unwrap_or(Timestamp::MAX);
-    let free =
-        |period: Period| period.0 >= earliest && has_room(occupied, period, terms.capacity, 1);
+    let free = |period: TimePeriod| {
+        period.start >= earliest && has_room(occupied, period, terms.capacity, 1)
+    };
     let open = opening(rooftop, department(request.kind), now);
-    let whole: Vec<Period> = open.into_iter().flat_map(|day| slots(day, duration, step)).collect();
-    if let Some(&period) = whole.iter().find(|(start, _)| *start == requested)
+    let whole: Vec<TimePeriod> =
+        open.into_iter().flat_map(|day| slots(day, duration, step)).collect();
+    if let Some(&period) = whole.iter().find(|period| period.start == requested)
         && free(period)
     {
         return AppointmentDecision::Confirmed(period);
     }
     let free = whole.into_iter().filter(|&period| free(period));
-    let times = nearest(free.map(|(start, _)| start).collect(), requested, proposals);
+    let times = nearest(free.map(|period| period.start).collect(), requested, proposals);
     if times.is_empty() {
         AppointmentDecision::Requested
     } else {
@@ -112,16 +113,18 @@ fn whole_slots(rooftop: &RooftopSettings, minutes: u32) -> SignedDuration {
 }
 
 /// Returns the periods of this length within opening hours, starting every `step`.
-fn slots(hours: Period, duration: SignedDuration, step: SignedDuration) -> Vec<Period> {
-    let (open, close) = hours;
+fn slots(hours: TimePeriod, duration: SignedDuration, step: SignedDuration) -> Vec<TimePeriod> {
     // The iterator is endless; `take_while` ends it at the first period that closes too late.
-    let starts = std::iter::successors(Some(open), |start| start.checked_add(step).ok());
-    let periods = starts.map_while(|start| Some((start, start.checked_add(duration).ok()?)));
-    periods.take_while(|(_, end)| *end <= close).collect()
+    let starts = std::iter::successors(Some(hours.start), |start| start.checked_add(step).ok());
+    let periods = starts.map_while(|start| {
+        let end = start.checked_add(duration).ok()?;
+        Some(TimePeriod { start, end })
+    });
+    periods.take_while(|period| period.end <= hours.end).collect()
 }
 
 /// Returns the periods in which a department is open, from today to the horizon.
-fn opening(rooftop: &RooftopSettings, department: &str, now: Timestamp) -> Vec<Period> {
+fn opening(rooftop: &RooftopSettings, department: &str, now: Timestamp) -> Vec<TimePeriod> {
     let today = now.to_zoned(rooftop.time_zone.clone()).date();
     (0..=i64::from(rooftop.appointments.horizon_days))
         .map_while(|days| today.checked_add(days.days()).ok())
@@ -131,20 +134,22 @@ fn opening(rooftop: &RooftopSettings, department: &str, now: Timestamp) -> Vec<P
 
 /// Returns the slots of a department on a day, in order; none when it is closed.
 #[must_use]
-pub fn day_slots(rooftop: &RooftopSettings, department: &str, date: Date) -> Vec<Period> {
+pub fn day_slots(rooftop: &RooftopSettings, department: &str, date: Date) -> Vec<TimePeriod> {
     let step = SignedDuration::from_mins(slot_minutes(rooftop));
     open_on(rooftop, department, date).map(|day| slots(day, step, step)).unwrap_or_default()
 }
 
 /// Returns the opening hours of a department on a day; `None` when it is closed.
 #[must_use]
-pub fn open_on(rooftop: &RooftopSettings, department: &str, date: Date) -> Option<Period> {
+pub fn open_on(rooftop: &RooftopSettings, department: &str, date: Date) -> Option<TimePeriod> {
     let schedule = rooftop.profile.schedules.iter().find(|schedule| {
         schedule.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(department))
     });
     let hours = hours_on(&schedule?.value, date.weekday())?;
     let is_closed = rooftop.appointments.closed_on.contains(&date);
-    (!is_closed).then_some((at(rooftop, date, &hours.open)?, at(rooftop, date, &hours.close)?))
+    let start = at(rooftop, date, &hours.open)?;
+    let end = at(rooftop, date, &hours.close)?;
+    (!is_closed).then_some(TimePeriod { start, end })
 }
 
 fn hours_on(week: &WeeklyHours, day: Weekday) -> Option<&DayHours> {
@@ -171,8 +176,8 @@ fn at(rooftop: &RooftopSettings, date: Date, time: &str) -> Option<Timestamp> {
 /// Returns the largest number of places taken at the same moment within a period. An entry that
 /// takes all places counts as `capacity`.
 #[must_use]
-pub fn most_at_once(occupied: &[OccupiedPeriod], period: Period, capacity: u32) -> u32 {
-    let (start, end) = period;
+pub fn most_at_once(occupied: &[OccupiedPeriod], period: TimePeriod, capacity: u32) -> u32 {
+    let TimePeriod { start, end } = period;
     let overlapping = || occupied.iter().filter(|one| one.starts_at < end && one.ends_at > start);
     let taken_at = |moment: Timestamp| {
         let running = overlapping().filter(|one| one.starts_at <= moment && one.ends_at > moment);
@@ -185,6 +190,11 @@ pub fn most_at_once(occupied: &[OccupiedPeriod], period: Period, capacity: u32) 
 
 /// Returns true when `places` more places are free during the whole period.
 #[must_use]
-pub fn has_room(occupied: &[OccupiedPeriod], period: Period, capacity: u32, places: u32) -> bool {
+pub fn has_room(
+    occupied: &[OccupiedPeriod],
+    period: TimePeriod,
+    capacity: u32,
+    places: u32,
+) -> bool {
     most_at_once(occupied, period, capacity).saturating_add(places) <= capacity
 }

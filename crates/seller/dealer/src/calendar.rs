@@ -19,6 +19,15 @@ words! {
     }
 }
 
+/// A period from its start up to, not including, its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimePeriod {
+    /// Start.
+    pub start: Timestamp,
+    /// End, exclusive.
+    pub end: Timestamp,
+}
+
 /// A taken part of a department's calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OccupiedPeriod {

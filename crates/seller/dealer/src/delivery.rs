@@ -279,7 +279,7 @@ pub struct WrittenMessage {
 impl std::fmt::Debug for WrittenMessage {
     /// Leaves out the body, which has customer data.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Written").field("subject", &self.subject).finish_non_exhaustive()
+        f.debug_struct("WrittenMessage").field("subject", &self.subject).finish_non_exhaustive()
     }
 }
 

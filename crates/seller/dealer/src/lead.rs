@@ -430,10 +430,10 @@ impl LeadSubmission<'_> {
             AppointmentDecision::Confirmed(_) if !policy.may_confirm(store, earlier)? => {
                 new_appointment
             }
-            AppointmentDecision::Confirmed((starts_at, ends_at)) => AppointmentRecord {
+            AppointmentDecision::Confirmed(booked) => AppointmentRecord {
                 state: AppointmentState::Confirmed,
-                starts_at: Some(starts_at),
-                ends_at: Some(ends_at),
+                starts_at: Some(booked.start),
+                ends_at: Some(booked.end),
                 ..new_appointment
             },
             AppointmentDecision::Proposed(proposed) => {

@@ -6,13 +6,10 @@ use jiff::Timestamp;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::Value;
 
-use crate::calendar::OccupiedPeriod;
+use crate::calendar::{OccupiedPeriod, TimePeriod};
 use crate::consent::ConsentEvidence;
 use crate::record::{AppointmentRecord, LeadEventKind, LeadRecord};
 use crate::staff::lead_work::LeadAssignment;
-
-/// A period from its start up to, not including, its end.
-pub type Period = (Timestamp, Timestamp);
 
 /// An idempotency key with its scopes.
 #[derive(Debug, Clone, Copy)]
@@ -122,7 +119,7 @@ pub trait LeadStore {
         dealer_id: &str,
         rooftop: &str,
         department: &str,
-        period: Period,
+        period: TimePeriod,
         except_lead: Option<&str>,
     ) -> Result<Vec<OccupiedPeriod>, InternalError>;
 

@@ -206,6 +206,17 @@ pub struct LeadEvent {
     pub submission: u32,
 }
 
+/// A stored consent record of a lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredConsent {
+    /// The record.
+    pub record: ConsentRecord,
+    /// Hash of the record in the chain.
+    pub hash: Sha256Hash,
+    /// User agent of the caller; `None` when it sent none, or when it is erased or cannot be read.
+    pub user_agent: Option<String>,
+}
+
 /// A lead with its whole history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeadHistory {
@@ -217,8 +228,8 @@ pub struct LeadHistory {
     pub events: Vec<LeadEvent>,
     /// Ids of other leads probably from the same person, oldest first, a limited number.
     pub same_person: Vec<String>,
-    /// Consent records, oldest first, each with its hash and the caller's user agent.
-    pub consents: Vec<(ConsentRecord, Sha256Hash, Option<String>)>,
+    /// Consent records, oldest first.
+    pub consents: Vec<StoredConsent>,
     /// Time of the first successful delivery; `None` without any.
     pub delivered_at: Option<Timestamp>,
     /// Progress of staff with it.

@@ -32,7 +32,8 @@ pub struct DealerSettings {
     /// Time for which a unit that left the offer has a tombstone (AAP 1.1 `inventory.vehicle`,
     /// C-23).
     pub tombstone_lifetime: SignedDuration,
-    /// Treatment of units with an incomplete price (AAP 1.1, `R-PR-01`).
+    /// Treatment of units whose price leaves out what every buyer has to pay (AAP 1.1
+    /// `pricing-and-ftc`, `R-PR-01`).
     pub price_truth: PricePolicy,
 }
 
@@ -55,7 +56,8 @@ pub struct RooftopSettings {
     /// Time zone that `profile.timezone` names; UTC when it names none.
     pub time_zone: TimeZone,
     /// Fees that every buyer pays, in whole US dollars; the importer adds them to the advertised
-    /// price (`R-PR-01`).
+    /// price, because AAP's `price` includes all that a buyer has to pay (`pricing-and-ftc`,
+    /// `R-PR-01`).
     pub fees: Vec<Fee>,
     /// Rules for appointments.
     pub appointments: AppointmentPolicy,
@@ -97,7 +99,8 @@ pub struct AppointmentPolicy {
     pub calendar_feed: CalendarFeedDetail,
 }
 
-/// Search limits (AAP 1.1 `inventory.search`, C-08).
+/// Numbers of vehicles in an answer to a search; a larger `limit` is lowered to the maximum (AAP
+/// 1.1 `inventory.search`, C-08).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SearchPolicy {
     /// Page size when the buyer names none.
@@ -114,11 +117,13 @@ pub struct LeadPolicy {
     /// Validity of a consent without `expires_at`; unlimited when `None` (AAP 1.1 `lead.submit`,
     /// `R-LD-07`).
     pub consent_lifetime: Option<SignedDuration>,
-    /// True when a test drive needs a vehicle of interest (`R-LD-25`, `E-097`).
+    /// True when a test drive without a vehicle of interest is refused, which AAP permits
+    /// (`lead.submit`, `R-LD-25`; `E-097`).
     pub test_drive_needs_vehicle: bool,
     /// Window in which equivalent leads count as duplicates (C-19).
     pub duplicate_window: SignedDuration,
-    /// Time for which idempotency keys are remembered; at least 24 hours (`R-LD-15`).
+    /// Time for which idempotency keys are remembered; at least 24 hours (AAP 1.1 `lead.submit`,
+    /// `R-LD-15`).
     pub idempotency_lifetime: SignedDuration,
     /// True when an appointment that can be neither confirmed nor proposed is an error (C-20).
     pub strict_appointments: bool,

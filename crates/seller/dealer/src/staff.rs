@@ -9,10 +9,14 @@ use sha2::{Digest as _, Sha256};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::words;
 
-use crate::consent::{START, Sha256Hash, add_texts, from_hex, hex};
+use crate::consent::{START, Sha256Hash, add_texts, hex};
 
+mod audit_detail;
 pub mod lead_work;
 
+pub use audit_detail::{
+    MemberDetail, member_detail, note_detail, note_digest_of, password_print, readable_detail,
+};
 pub use lead_work::{LostReason, NextStep, NextStepKind};
 
 words! {
@@ -181,6 +185,9 @@ words! {
         InventoryRepaired = "inventory_repaired",
         /// Reported what a media buy has delivered; the detail is how many days changed and became final.
         DeliveryReported = "delivery_reported",
+        /// Had messages to a publisher's staff sent again that were given up; the subject is what they are about, the
+        /// detail how many.
+        StaffMessagesResent = "staff_messages_resent",
         /// Created an API key; the detail is its name and what it permits.
         ApiKeyCreated = "api_key_created",
         /// Revoked an API key; the detail is its name.
@@ -189,6 +196,8 @@ words! {
         FeedRun = "feed_run",
         /// Replaced the inventory with a file; the subject is its name, the detail how many vehicles changed.
         InventoryImported = "inventory_imported",
+        /// Retried webhooks that were given up; the subject is their task, the detail how many.
+        WebhooksRetried = "webhooks_retried",
         /// Added a hosted dealer; the detail is its hosts.
         DealerAdded = "dealer_added",
         /// Changed the settings of a hosted dealer; the detail is which, without their values.
@@ -337,78 +346,6 @@ impl LeadNote {
         add_texts(&mut hasher, &[salt, dealer_id, lead_id, &at, &self.author, text]);
         Some(hasher.finalize().into())
     }
-}
-
-/// Prefix of a note's hash in the detail of an entry.
-const NOTE_MARK: &str = "sha256:";
-
-/// Prefix of a password's hash in the detail of an entry.
-const PASSWORD_MARK: &str = "password:";
-
-/// Writes the detail of an entry about a note.
-#[must_use]
-pub fn note_detail(digest: &Sha256Hash) -> String {
-    format!("{NOTE_MARK}{}", hex(digest))
-}
-
-/// Reads the hash of a note from the detail of its entry; `None` for older entries without one.
-#[must_use]
-pub fn note_digest_of(detail: Option<&str>) -> Option<Sha256Hash> {
-    from_hex(detail?.strip_prefix(NOTE_MARK)?)
-}
-
-/// Writes the detail of an entry about a member whose role or password was set. `password` is the
-/// stored salted hash; the detail contains a hash of that, which shows when the password changes.
-#[must_use]
-pub fn member_detail(role: Option<StaffRole>, password: &str) -> String {
-    let print = format!("{PASSWORD_MARK}{}", password_print(password));
-    role.map_or_else(|| print.clone(), |role| format!("{} {print}", role.name()))
-}
-
-/// Returns the hash of a stored password hash: 32 hexadecimal digits.
-#[must_use]
-pub fn password_print(password: &str) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(b"tradepost kept password 1\n");
-    hasher.update(password);
-    let digest: Sha256Hash = hasher.finalize().into();
-    hex(&digest).chars().take(32).collect()
-}
-
-/// Parsed detail of an entry about a member.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MemberDetail {
-    /// Role, if it was set.
-    pub role: Option<StaffRole>,
-    /// Hash of the stored password hash, if it was set and recorded.
-    pub password_print: Option<String>,
-}
-
-impl MemberDetail {
-    /// Parses the detail of an entry about a member.
-    #[must_use]
-    pub fn parse(detail: Option<&str>) -> Self {
-        let mut parsed = Self::default();
-        for word in detail.unwrap_or_default().split_whitespace() {
-            match word.strip_prefix(PASSWORD_MARK) {
-                Some(print) => parsed.password_print = Some(print.to_owned()),
-                None => parsed.role = StaffRole::from_name(word),
-            }
-        }
-        parsed
-    }
-}
-
-/// Returns the detail for people, without the hashes; `None` when nothing remains.
-#[must_use]
-pub fn readable_detail(detail: &str) -> Option<String> {
-    let is_hash = |word: &str| word.starts_with(NOTE_MARK) || word.starts_with(PASSWORD_MARK);
-    let is_marked = detail.split_whitespace().any(is_hash);
-    if !is_marked {
-        return Some(detail.to_owned());
-    }
-    let words: Vec<&str> = detail.split_whitespace().filter(|word| !is_hash(word)).collect();
-    (!words.is_empty()).then(|| words.join(" "))
 }
 
 /// Progress of staff with a lead.

@@ -21,7 +21,7 @@ use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_keys::private::SigningKey;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_store::{HostedDealer, HostedState, HostingConflict, Store};
+use tradepost_store::{HostedDealer, HostedState, HostingConflict, Store, TakenHost};
 
 use crate::config::read::{self, ForAll};
 use crate::config::{Config, DealerConfig};
@@ -366,13 +366,13 @@ fn summary(known: &HostedSummary) -> Value {
     })
 }
 
-fn hosts_taken(taken: &[(usize, String)]) -> HostingRefusal {
-    let hosts: Vec<_> = taken.iter().map(|(_, host)| host.as_str()).collect();
+fn hosts_taken(taken: &[TakenHost]) -> HostingRefusal {
+    let hosts: Vec<_> = taken.iter().map(|one| one.host.as_str()).collect();
     let message = format!("another seller has {}", hosts.join(", "));
     let mut refusal = HostingRefusal::new(HostingErrorCode::HostTaken, message);
     let at = DocumentPlace::Root.key("hosts");
-    for (place, _) in taken {
-        reject(&at.index(*place), &mut refusal.problems, "another seller has this host");
+    for one in taken {
+        reject(&at.index(one.index), &mut refusal.problems, "another seller has this host");
     }
     refusal
 }
@@ -393,9 +393,6 @@ fn refused(conflict: &HostingConflict) -> HostingRefusal {
             HostingErrorCode::RevisionConflict,
             format!("its revision is {revision} by now"),
         ),
-        HostingConflict::HostsTaken(taken) => {
-            let places = taken.iter().map(|(_, place, host)| (*place, host.clone()));
-            hosts_taken(&places.collect::<Vec<_>>())
-        }
+        HostingConflict::HostsTaken(taken) => hosts_taken(taken),
     }
 }

@@ -6,8 +6,10 @@
 use jiff::Timestamp;
 use tradepost_dealer::adf::Prospect;
 use tradepost_dealer::adf::view::LeadView;
-use tradepost_dealer::consent::{ConsentRecord, Sha256Hash, hex};
-use tradepost_dealer::record::{AppointmentRecord, LeadEvent, LeadHistory, LeadRecord};
+use tradepost_dealer::consent::hex;
+use tradepost_dealer::record::{
+    AppointmentRecord, LeadEvent, LeadHistory, LeadRecord, StoredConsent,
+};
 use tradepost_dealer::staff::NextStep;
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::format::rfc3339;
@@ -95,9 +97,7 @@ pub fn record(entry: &ExportedLead) -> Value {
     let lead = &entry.lead;
     let sent = &entry.lead.submission;
     let progress = &entry.history.progress;
-    let consents = entry.history.consents.iter();
-    let consents =
-        consents.map(|(record, hash, user_agent)| consent(record, hash, user_agent.as_deref()));
+    let consents = entry.history.consents.iter().map(consent);
     json!({
         "lead_id": lead.lead_id,
         "dealer_id": lead.dealer_id,
@@ -146,7 +146,8 @@ fn appointment(appointment: &AppointmentRecord) -> Value {
     })
 }
 
-fn consent(record: &ConsentRecord, hash: &Sha256Hash, user_agent: Option<&str>) -> Value {
+fn consent(stored: &StoredConsent) -> Value {
+    let StoredConsent { record, hash, user_agent } = stored;
     json!({
         "seq": record.seq,
         "at": rfc3339(record.at),

@@ -1,6 +1,6 @@
-//! Data that must survive a crash: tasks with their webhooks and the keys of callers, and for dealers and publishers
-//! listings, leads, appointments, media buys and what else they are asked to keep. Every query is named for its intent;
-//! SQL is only in `tables` and in the modules that open a database.
+//! Data that must survive a crash: tasks with their webhooks, the keys of callers, and what dealers and publishers
+//! store, such as listings, leads, appointments and media buys. Every query is named for its intent; SQL is only in
+//! `tables` and in the modules that open a database.
 //!
 //! The data is kept in an SQLite file, which belongs to one process, or in PostgreSQL, which any number of processes
 //! share. A job is one transaction on both; see `writer` for the threads that run it. What dealers and publishers store
@@ -115,7 +115,7 @@ pub use tables::alerts::AlertNotice;
 #[cfg(feature = "sellers")]
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
 #[cfg(feature = "sellers")]
-pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
+pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted, TakenHost};
 #[cfg(feature = "sellers")]
 pub use tables::inventory::Replacement;
 #[cfg(feature = "sellers")]
@@ -482,21 +482,5 @@ impl Store {
         done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
     ) -> Result<(), InternalError> {
         self.writer.submit_in_order(job, done)
-    }
-
-    /// Resumes webhooks that were given up, from their last position: all of them, those of a task, or one. Returns how
-    /// many.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn revive_push_configs(
-        &self,
-        task_id: Option<String>,
-        config_id: Option<String>,
-        now: Timestamp,
-    ) -> Result<usize, InternalError> {
-        self.write_blocking(move |tx| {
-            tx.revive_push_configs(task_id.as_deref(), config_id.as_deref(), now)
-        })
     }
 }

@@ -27,7 +27,7 @@ pub struct StaffMember {
 impl std::fmt::Debug for StaffMember {
     /// Leaves the password's hash out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = f.debug_struct("Member");
+        let mut shown = f.debug_struct("StaffMember");
         shown.field("name", &self.name).field("role", &self.role).finish_non_exhaustive()
     }
 }
@@ -61,10 +61,10 @@ pub struct LeadFilter<'a> {
     pub state: Option<LeadState>,
     /// Leads at this stage.
     pub stage: Option<StaffStage>,
-    /// Leads of the agent that gives itself this name, in any case. Leads from before names were stored for look-ups
-    /// have none.
+    /// Leads of the agent that gives itself this name, in upper or lower case. Leads that were stored before names
+    /// could be searched are not found by it.
     pub agent: Option<&'a str>,
-    /// Leads that this rooftop handles, in any case.
+    /// Leads that the rooftop of this name handles, in upper or lower case.
     pub rooftop: Option<&'a str>,
     /// Leads about this listed vehicle.
     pub vehicle_id: Option<&'a str>,

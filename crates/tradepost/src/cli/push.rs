@@ -3,10 +3,11 @@
 
 use clap::Subcommand;
 use jiff::Timestamp;
+use tradepost_admin::webhooks::{RetryWebhooks, retry_webhooks};
 use tradepost_document::json::{Value, json};
-use tradepost_server::clock::Clock;
 use tradepost_store::PushPosition;
 
+use super::operator::{admin, failure, operator};
 use super::output::CommandFailure;
 use super::output::table::Cells;
 use super::output::table::TableColumn::Text;
@@ -51,7 +52,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         }
         Command::Retry { task, webhook, all, place } => {
             let store = place.open(None, context)?;
-            let count = store.revive_push_configs(task, webhook, Clock::system().now())?;
+            let input = RetryWebhooks { task_id: task, webhook_id: webhook };
+            let count = retry_webhooks(&admin(&store, &[]), &operator(context), input);
+            let count = count.map_err(|error| failure(error, |never| match never {}))?;
             retried(count, all, context)
         }
     }

@@ -1,11 +1,10 @@
 //! Appointments in the rooftop's own time (`R-LD-21` to `R-LD-24`, C-20), across the days on which
 //! its clocks change.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tradepost_aap::lead::{AppointmentRequest, AppointmentType};
 use tradepost_dealer::appointment::{AppointmentDecision, decide, has_room};
-use tradepost_dealer::calendar::OccupiedPeriod;
+use tradepost_dealer::calendar::{OccupiedPeriod, TimePeriod};
 use tradepost_dealer::settings::RooftopSettings;
 
 use crate::support::{at, dealer};
@@ -30,7 +29,7 @@ fn taken(from: &str, to: &str) -> OccupiedPeriod {
     OccupiedPeriod { starts_at, ends_at, places: Some(1), held_by: "appt_1".to_owned() }
 }
 
-fn confirmed(decision: AppointmentDecision) -> Option<(Timestamp, Timestamp)> {
+fn confirmed(decision: AppointmentDecision) -> Option<TimePeriod> {
     match decision {
         AppointmentDecision::Confirmed(period) => Some(period),
         AppointmentDecision::Proposed(_)
@@ -86,8 +85,9 @@ fn an_appointment_takes_whole_slots_from_the_opening_on() {
         assert_eq!(proposed(ask(start, 30)), [nearest], "{start}");
     }
     for (minutes, end) in [(15, "18:30"), (30, "18:30"), (31, "19:00"), (45, "19:00")] {
-        let period = (at("2026-05-01T18:00:00Z"), at(&format!("2026-05-01T{end}:00Z")));
-        assert_eq!(confirmed(ask("2026-05-01T18:00:00Z", minutes)), Some(period), "{minutes}");
+        let start = "2026-05-01T18:00:00Z";
+        let period = TimePeriod { start: at(start), end: at(&format!("2026-05-01T{end}:00Z")) };
+        assert_eq!(confirmed(ask(start, minutes)), Some(period), "{minutes}");
     }
     // The last slot of the day has room for one, whatever is said of its length.
     assert!(confirmed(ask("2026-05-02T01:30:00Z", 30)).is_some());
@@ -169,7 +169,7 @@ fn capacity_counts_what_runs_at_the_same_moment() {
         let one = taken("2026-05-01T18:00:00Z", "2026-05-01T19:00:00Z");
         [OccupiedPeriod { places, ..one }]
     };
-    let slot = (at("2026-05-01T18:30:00Z"), at("2026-05-01T19:00:00Z"));
+    let slot = TimePeriod { start: at("2026-05-01T18:30:00Z"), end: at("2026-05-01T19:00:00Z") };
     for (places, wanted, fits) in [
         (Some(1), 1, true),
         (Some(1), 2, false),

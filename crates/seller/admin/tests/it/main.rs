@@ -11,9 +11,13 @@ mod delivery;
 mod feeds;
 mod hosting;
 mod keys;
+mod own_account;
 mod people;
 mod privacy;
+mod probes;
+mod provider_members;
 mod publisher;
+mod resending;
 mod roles;
 
 use jiff::Timestamp;

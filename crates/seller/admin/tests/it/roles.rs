@@ -24,12 +24,18 @@ use tradepost_admin::leads::{
     self, AddNote, EraseCustomer, ExportLeads, ListLeads, ReleaseLead, ResendLead, RevokeConsent,
     ShowLead, TakeEvidence,
 };
+use tradepost_admin::people::own_account::{
+    self, ChangeOwnPassword, ReplaceRecoveryCodes, SetSecondFactor,
+};
 use tradepost_admin::people::{
     self, AddMember, EndSession, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer,
 };
 use tradepost_admin::privacy::{self, ChangeKey, ExportCustomer, ForgetKeys, LostKeys};
+use tradepost_admin::probes::{self, StartProbe};
 use tradepost_admin::remote_orders::{self, ListOrders, OrderRefusal, ReconcileOrders, RetryOrder};
+use tradepost_admin::staff_messages::{self, ResendStaffMessages};
 use tradepost_admin::steps::{self, BeginStepTest};
+use tradepost_admin::webhooks::{self, RetryWebhooks};
 use tradepost_admin::week::{self, ShowWeek};
 use tradepost_admin::{Actor, AdminContext, AdminError, AdminOperation};
 use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, WantedTime};
@@ -311,6 +317,15 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             let input = RetryOrder { publisher: &publisher, media_buy_id: "mb_1".to_owned() };
             ordered(remote_orders::retry_order(context, actor, input))
         }
+        AdminOperation::ResendStaffMessages => {
+            let publisher = gazette();
+            let input = ResendStaffMessages { publisher: &publisher, subject: None };
+            let resent = staff_messages::resend_staff_messages(context, actor, input);
+            if matches!(resent, Err(AdminError::Refused(_))) {
+                return Verdict::Stranger;
+            }
+            verdict(resent)
+        }
         AdminOperation::ReportDelivery => report(context, actor, false),
         AdminOperation::CorrectDelivery => report(context, actor, true),
         AdminOperation::CreateKey => {
@@ -438,6 +453,13 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
             let input = ImportInventory { dealer_id, file: "cars.csv".to_owned(), units };
             verdict(feeds::import_inventory(context, actor, input))
         }
+        AdminOperation::RetryWebhooks => {
+            verdict(webhooks::retry_webhooks(context, actor, RetryWebhooks::default()))
+        }
+        AdminOperation::StartProbe => {
+            let input = StartProbe { dealer_id: SHOP.to_owned() };
+            verdict(probes::start_probe(context, actor, input))
+        }
         AdminOperation::AddMember => {
             let employer = StaffEmployer::Dealer(SHOP.to_owned());
             // Not a role at a dealer, so that no member is added.
@@ -458,6 +480,24 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         AdminOperation::EndSession => {
             let input = EndSession { session_id: "0123".to_owned() };
             verdict(people::end_session(context, actor, input))
+        }
+        AdminOperation::ChangeOwnPassword => {
+            let session_id = "0123".to_owned();
+            let input =
+                ChangeOwnPassword { present: String::new(), password: String::new(), session_id };
+            verdict(own_account::change_own_password(context, actor, input))
+        }
+        AdminOperation::SetSecondFactor => {
+            let session_id = "0123".to_owned();
+            let input = SetSecondFactor { step: 1, code_hashes: Vec::new(), session_id };
+            verdict(own_account::set_second_factor(context, actor, input))
+        }
+        AdminOperation::ReplaceRecoveryCodes => {
+            let input = ReplaceRecoveryCodes { code_hashes: Vec::new() };
+            verdict(own_account::replace_recovery_codes(context, actor, input))
+        }
+        AdminOperation::RemoveOwnSecondFactor => {
+            verdict(own_account::remove_own_second_factor(context, actor))
         }
     }
 }
@@ -502,6 +542,7 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("list-orders", &["viewer", "seller", "approver"]),
     ("reconcile-orders", &["viewer", "seller", "approver"]),
     ("retry-order", &["seller", "approver"]),
+    ("resend-staff-messages", &["seller", "approver"]),
     ("report-delivery", &["seller", "approver"]),
     ("correct-delivery", &["approver"]),
     ("create-key", &[]),
@@ -527,13 +568,19 @@ const PERMITTED: &[(&str, &[&str])] = &[
     ("show-feed", &["manager", "engineer"]),
     ("run-feed", &[]),
     ("import-inventory", &[]),
+    ("retry-webhooks", &[]),
     ("test-step", &["manager", "engineer"]),
     ("test-publisher-step", &["seller", "approver"]),
+    ("start-probe", &["manager", "engineer"]),
     ("add-member", &[]),
     ("set-password", &[]),
     ("remove-member", &[]),
     ("reset-second-factor", &["manager"]),
     ("end-session", &["desk", "manager", "engineer", "seller", "approver", "viewer"]),
+    ("change-own-password", &["desk", "manager", "engineer", "seller", "approver", "viewer"]),
+    ("set-second-factor", &["desk", "manager", "engineer", "seller", "approver", "viewer"]),
+    ("replace-recovery-codes", &["desk", "manager", "engineer", "seller", "approver", "viewer"]),
+    ("remove-own-second-factor", &["desk", "manager", "engineer", "seller", "approver", "viewer"]),
 ];
 
 #[test]

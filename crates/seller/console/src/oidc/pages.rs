@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry};
+use jiff::SignedDuration;
+use tradepost_admin::people::provider_members::{RemoveProviderMember, remove_provider_member};
 use tradepost_runtime::console_metrics::SignInOutcome;
-use tradepost_server::fault::InternalError;
 use tradepost_server::limit::network;
 
 use super::{AUTH_TIME_LEEWAY, RedeemFailure, SIGN_IN_TIMEOUT, StartedSignIn, Vouched};
@@ -121,7 +120,8 @@ impl Console {
         let now = self.clock.now();
         // A person without a role any more loses all sessions, and not only this one.
         let Some(member) = vouched.member(now) else {
-            self.shut_out(&vouched.name, now)?;
+            let input = RemoveProviderMember { name: vouched.name.clone() };
+            remove_provider_member(&self.admin(&[]), input)?;
             self.count_provider_failure(asked)?;
             return self.refuse(asked, NOTHING);
         };
@@ -148,24 +148,5 @@ impl Console {
         Ok(ConsoleReply::page(&pages::SignedIn { target })
             .with_cookie(session)
             .with_cookie(self.sign_in.passing("", SignedDuration::ZERO)))
-    }
-
-    /// Removes a member who has no role any more, with all sessions.
-    fn shut_out(&self, name: &str, now: Timestamp) -> Result<(), InternalError> {
-        let Some(member) = self.store.member(name)? else { return Ok(()) };
-        let entry = NewAuditEntry {
-            chain: member.dealer_id.unwrap_or_else(|| EVERYBODY.to_owned()),
-            at: now,
-            actor: "oidc".to_owned(),
-            action: AuditAction::MemberRemoved,
-            subject: Some(member.name.clone()),
-            detail: None,
-        };
-        self.store.write_blocking(move |tx| {
-            if tx.remove_member(&member.name)? {
-                tx.record(&entry)?;
-            }
-            Ok(())
-        })
     }
 }

@@ -47,8 +47,8 @@ struct FeedRow {
 /// A label with a colour.
 #[derive(Debug)]
 pub(super) struct Mark {
-    class: &'static str,
-    label: &'static str,
+    pub(super) class: &'static str,
+    pub(super) label: &'static str,
 }
 
 #[derive(Debug, Template)]

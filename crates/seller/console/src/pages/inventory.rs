@@ -30,7 +30,7 @@ struct InventoryPage {
     amiss: &'static str,
     said: Option<String>,
     total: String,
-    figures: Vec<(String, &'static str, String)>,
+    figures: Vec<InventoryFigure>,
     cars: Vec<InventoryCar>,
     earlier: Option<String>,
     later: Option<String>,
@@ -42,6 +42,14 @@ struct FilterChoice {
     href: String,
     name: String,
     is_here: bool,
+}
+
+/// A number at the top, with a link to what it counts.
+#[derive(Debug)]
+struct InventoryFigure {
+    number: String,
+    label: &'static str,
+    href: String,
 }
 
 /// A vehicle as a card.
@@ -68,6 +76,16 @@ struct WantedListings<'a> {
     this_year: CurrentYear,
 }
 
+/// Listings that match the filter of the page.
+struct MatchingListings {
+    /// Number of all of them.
+    total: usize,
+    /// Those of this page.
+    shown: Vec<RawJson>,
+    /// Message that a buyer's agent would get.
+    said: Option<String>,
+}
+
 impl Console {
     pub(crate) fn inventory(&self, visitor: &Visitor<'_>) -> Answer {
         let seller = &*self.dealer(visitor, visitor.asked.asked_for("dealer"))?;
@@ -78,9 +96,9 @@ impl Console {
             skip: visitor.asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0),
             this_year: CurrentYear::at(self.clock.now()),
         };
-        let (total, found, said) = find(seller, &summary, &wanted)?;
+        let found = find(seller, &summary, &wanted)?;
         let dealer_id = &seller.dealer.terms.id;
-        let cars = found.iter().map(|raw| car(raw, &summary, dealer_id));
+        let cars = found.shown.iter().map(|raw| car(raw, &summary, dealer_id));
         let cars: Vec<InventoryCar> = cars.collect();
         let photos: Vec<_> = cars.iter().filter_map(|car| car.photo.clone()).collect();
         let later = wanted.skip.saturating_add(PAGE_SIZE);
@@ -95,12 +113,12 @@ impl Console {
             dealer: seller.dealer.terms.id.clone(),
             query: wanted.query.unwrap_or_default().to_owned(),
             amiss: wanted.amiss.map(amiss).unwrap_or_default(),
-            said,
-            total: counted(total, "vehicle", "vehicles"),
+            said: found.said,
+            total: counted(found.total, "vehicle", "vehicles"),
             figures: figures(seller, &summary),
             earlier: (wanted.skip > 0)
                 .then(|| address(seller, &wanted, wanted.skip.saturating_sub(PAGE_SIZE))),
-            later: (later as usize).lt(&total).then(|| address(seller, &wanted, later)),
+            later: (later as usize).lt(&found.total).then(|| address(seller, &wanted, later)),
             is_empty: summary.listings == 0,
             cars,
         };
@@ -108,13 +126,12 @@ impl Console {
     }
 }
 
-/// Finds listings. Returns their total number, those of this page, and the message that a buyer's agent
-/// would get.
+/// Finds the listings that match a filter.
 fn find(
     seller: &DealerAgent,
     summary: &Summary,
     wanted: &WantedListings<'_>,
-) -> Result<(usize, Vec<RawJson>, Option<String>), InternalError> {
+) -> Result<MatchingListings, InternalError> {
     let inventory = seller.inventory.load()?;
     if let Some(only_prices) = wanted.amiss {
         let is_meant =
@@ -137,8 +154,8 @@ fn find(
             }
         };
         let page = ids.iter().skip(wanted.skip as usize).take(PAGE_SIZE as usize);
-        let page = page.filter_map(listed).collect::<Result<_, InternalError>>()?;
-        return Ok((ids.len(), page, None));
+        let shown = page.filter_map(listed).collect::<Result<_, InternalError>>()?;
+        return Ok(MatchingListings { total: ids.len(), shown, said: None });
     }
     let filters = Filters { query: wanted.query.map(str::to_owned), ..Filters::default() };
     let search = Search { filters, skip: wanted.skip, limit: Some(PAGE_SIZE), sort: None };
@@ -146,9 +163,12 @@ fn find(
     let reply = skills::search(&inventory, &search, policy, wanted.this_year)
         .map_err(InternalError::on(CONTEXT))?;
     // A search has no other kind of reply.
-    let ReplyData::Page(page) = reply.data else { return Ok((0, Vec::new(), None)) };
-    let vehicles = page.vehicles.iter().map(|vehicle| vehicle.json().clone()).collect();
-    Ok((page.total, vehicles, reply.message.filter(|_| wanted.query.is_some())))
+    let ReplyData::Page(page) = reply.data else {
+        return Ok(MatchingListings { total: 0, shown: Vec::new(), said: None });
+    };
+    let shown = page.vehicles.iter().map(|vehicle| vehicle.json().clone()).collect();
+    let said = reply.message.filter(|_| wanted.query.is_some());
+    Ok(MatchingListings { total: page.total, shown, said })
 }
 
 fn address(seller: &DealerAgent, wanted: &WantedListings<'_>, skip: u32) -> String {
@@ -164,14 +184,17 @@ const fn amiss(only_prices: bool) -> &'static str {
     if only_prices { "price" } else { "any" }
 }
 
-/// Returns the numbers at the top, each with its label and a link to what it counts.
-fn figures(seller: &DealerAgent, summary: &Summary) -> Vec<(String, &'static str, String)> {
-    let link = |only_prices| link_to(seller, only_prices);
-    let number = |count: usize| thousands(count as u64);
+/// Returns the numbers at the top.
+fn figures(seller: &DealerAgent, summary: &Summary) -> Vec<InventoryFigure> {
+    let figure = |count: usize, label, only_prices| InventoryFigure {
+        number: thousands(count as u64),
+        label,
+        href: link_to(seller, only_prices),
+    };
     vec![
-        (number(summary.listings), "on offer", link(None)),
-        (number(summary.count(|one| one.is_price())), "with a price warning", link(Some(true))),
-        (number(summary.count(|_| true)), "with any warning", link(Some(false))),
+        figure(summary.listings, "on offer", None),
+        figure(summary.count(|one| one.is_price()), "with a price warning", Some(true)),
+        figure(summary.count(|_| true), "with any warning", Some(false)),
     ]
 }
 

@@ -17,6 +17,7 @@ use tradepost_server::fault::InternalError;
 
 use super::super::actions::refused;
 use super::change_forms::ChangeForms;
+use super::feeds::Mark;
 use super::lead_query::NOBODY;
 use super::leads::{Choice, ShownStep, reasons, shown_step};
 use super::{
@@ -36,7 +37,7 @@ struct LeadPage {
     name: String,
     about: String,
     received: ShownMoment,
-    state: (&'static str, String),
+    state: Mark,
     held_for: Option<&'static str>,
     stages: Vec<StageChoice>,
     reasons: Vec<Choice>,
@@ -61,7 +62,7 @@ struct LeadPage {
     clock: Vec<(&'static str, String)>,
     deliveries: Vec<DeliveryView>,
     moments: Vec<LeadMoment>,
-    notes: Vec<(String, ShownMoment, String)>,
+    notes: Vec<ShownNote>,
     same_person: Vec<(String, String)>,
     may: May,
 }
@@ -133,6 +134,14 @@ struct DeliveryView {
 #[derive(Debug)]
 struct LeadMoment {
     at: Timestamp,
+    when: ShownMoment,
+    text: String,
+}
+
+/// A note of staff.
+#[derive(Debug)]
+struct ShownNote {
+    author: String,
     when: ShownMoment,
     text: String,
 }
@@ -300,7 +309,7 @@ fn choice(stage: StaffStage, current: StaffStage) -> StageChoice {
 }
 
 /// Returns the contact data of the customer. Data that no permitted channel can use are not shown
-/// (`R-LD-03`).
+/// (AAP 1.1 `lead.submit`, `R-LD-03`).
 fn reach(view: &LeadView<'_>) -> Vec<ContactWay> {
     let reach = view.reach();
     let way = |label, value: &str, href: Option<String>, uses: &[(bool, &str)]| {
@@ -407,7 +416,7 @@ fn visit(
 /// Returns the consent of each submission, the latest first.
 fn consents(history: &LeadHistory, here: &Local) -> Vec<ConsentView> {
     let grants: Vec<_> =
-        history.consents.iter().filter(|(record, ..)| record.consent.is_some()).collect();
+        history.consents.iter().filter(|stored| stored.record.consent.is_some()).collect();
     let count = history.submissions.len();
     let one = |(number, sent): (usize, &SubmissionRecord)| {
         let text = |name: &str| sent.payload.pointer(&format!("/consent/{name}"))?.as_str();
@@ -421,13 +430,15 @@ fn consents(history: &LeadHistory, here: &Local) -> Vec<ConsentView> {
             Some(here.spoken(at))
         };
         // A submission and its record are written in one transaction, so both lists have the same order.
-        let proof = grants.get(number).map(|(record, hash, _)| (record.seq, hex(hash)));
+        let proof = grants.get(number).map(|grant| {
+            format!("record {} of the hash chain, {}", grant.record.seq, hex(&grant.hash))
+        });
         let facts = known([
             ("Granted", local("granted_at")),
             ("Expires", local("expires_at")),
             ("Channels", list("allowed_channels")),
             ("Scope", list("scope")),
-            ("Proof", proof.map(|(seq, hash)| format!("record {seq} of the hash chain, {hash}"))),
+            ("Proof", proof),
         ]);
         let text = text("consent_text").map(str::to_owned);
         ConsentView { text, facts, is_latest: number + 1 == count }
@@ -496,7 +507,7 @@ fn moments(history: &LeadHistory, progress: &StaffProgress, here: &Local) -> Vec
     all
 }
 
-fn shown_note(note: LeadNote, here: &Local) -> (String, ShownMoment, String) {
+fn shown_note(note: LeadNote, here: &Local) -> ShownNote {
     let text = note.text.unwrap_or_else(|| "This note can no longer be read.".to_owned());
-    (note.author, here.when(note.at), text)
+    ShownNote { author: note.author, when: here.when(note.at), text }
 }

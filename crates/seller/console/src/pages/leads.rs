@@ -13,6 +13,7 @@ use tradepost_store::staff::{ListedLead, SEARCHED_LEADS};
 
 use super::super::actions::{refusal_text, refused};
 use super::super::reply::origin;
+use super::feeds::Mark;
 use super::lead_query::{AGES, LeadPageRows, LeadQuery, ListPlace, NOBODY, VIEWS};
 use super::{
     Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, StaffPermission,
@@ -84,7 +85,7 @@ struct LeadRow {
     /// Owner as the form sends it back, so that a colleague's change in the meantime is noticed.
     seen_owner: String,
     step: Option<ShownStep>,
-    state: (&'static str, String),
+    state: Mark,
     when: ShownMoment,
 }
 
@@ -299,14 +300,15 @@ pub(super) fn photo(listing: &Value) -> Option<String> {
     photos.filter(|photo| origin(photo).is_some()).map(str::to_owned).next()
 }
 
-/// Returns the state of a lead as CSS class and label.
-pub(super) fn shown(state: LeadState, stage: StaffStage) -> (&'static str, String) {
-    match state {
-        LeadState::Received => (stage.name(), stage_name(stage).to_owned()),
-        LeadState::Held => ("held", "Held back".to_owned()),
-        LeadState::Revoked => ("revoked", "Consent withdrawn".to_owned()),
-        LeadState::Erased => ("erased", "Erased".to_owned()),
-    }
+/// Returns the state of a lead as its page and the list show it.
+pub(super) fn shown(state: LeadState, stage: StaffStage) -> Mark {
+    let (class, label) = match state {
+        LeadState::Received => (stage.name(), stage_name(stage)),
+        LeadState::Held => ("held", "Held back"),
+        LeadState::Revoked => ("revoked", "Consent withdrawn"),
+        LeadState::Erased => ("erased", "Erased"),
+    };
+    Mark { class, label }
 }
 
 #[cfg(test)]

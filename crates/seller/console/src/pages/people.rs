@@ -49,10 +49,18 @@ struct PersonRow {
 #[template(path = "audit.html")]
 struct AuditPage {
     frame: PageFrame,
-    chains: Vec<(String, String, bool)>,
+    chains: Vec<ChainTab>,
     entries: Vec<AuditLine>,
     head: Option<String>,
     earlier: Option<String>,
+}
+
+/// A chain of the audit log for selection.
+#[derive(Debug)]
+struct ChainTab {
+    href: String,
+    name: String,
+    is_here: bool,
 }
 
 #[derive(Debug)]
@@ -163,7 +171,7 @@ impl Console {
             entries: entries.into_iter().map(|entry| line(entry, &here)).collect(),
             chains: chains
                 .into_iter()
-                .map(|(id, name)| (address(&id, None), name, id == chain))
+                .map(|(id, name)| ChainTab { href: address(&id, None), name, is_here: id == chain })
                 .collect(),
         };
         Ok(ConsoleReply::page(&page))
@@ -245,10 +253,12 @@ const fn said_of(action: AuditAction) -> (&'static str, bool) {
         AuditAction::RightsRevoked => ("revoked permissions on", false),
         AuditAction::InventoryRepaired => ("repaired the inventory books", true),
         AuditAction::DeliveryReported => ("reported the delivery of", false),
+        AuditAction::StaffMessagesResent => ("sent messages to the staff again:", false),
         AuditAction::ApiKeyCreated => ("created the API key", false),
         AuditAction::ApiKeyRevoked => ("revoked the API key", false),
         AuditAction::FeedRun => ("ran the feed", false),
         AuditAction::InventoryImported => ("replaced the inventory with the file", false),
+        AuditAction::WebhooksRetried => ("retried webhooks:", false),
         AuditAction::DealerAdded => ("added the dealer", false),
         AuditAction::DealerChanged => ("changed the settings of the dealer", false),
         AuditAction::DealerSuspended => ("suspended the dealer", false),

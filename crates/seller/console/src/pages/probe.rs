@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use tradepost_dealer::staff::AuditAction;
+use tradepost_admin::probes::{ProbeRefusal, StartProbe, start_probe};
 use tradepost_document::json::{self, Value};
 use tradepost_runtime::aap::seller::DealerAgent;
 use tradepost_store::ProbeReport;
@@ -56,7 +56,7 @@ struct FindingView {
     level: String,
     class: &'static str,
     detail: String,
-    mend: String,
+    fix: String,
     section: String,
 }
 
@@ -94,8 +94,12 @@ impl Console {
         // The run is reserved first, so that only runs that begin are recorded. If the record fails, the
         // reservation ends.
         let place = self.prober.enter(id).ok_or(PageError::Unusable(busy))?;
-        let entry = self.entry(&visitor.member, Some(id), AuditAction::AgentProbed, None);
-        self.store.record_all(vec![entry])?;
+        let input = StartProbe { dealer_id: id.to_owned() };
+        start_probe(&self.admin(&[]), &visitor.actor(), input).map_err(|error| {
+            PageError::from_admin(error, |refusal| match refusal {
+                ProbeRefusal::UnknownDealer(_) => PageError::NotFound,
+            })
+        })?;
         let wanted = WantedProbe {
             dealer_id: id.to_owned(),
             address: seller.base_url.clone(),
@@ -174,7 +178,7 @@ fn finding(found: &Value) -> FindingView {
         class: if level == "MUST" { "bad" } else { "warning" },
         title: format!("{} ({})", text("title"), text("on")),
         detail: text("detail"),
-        mend: text("mend"),
+        fix: text("mend"),
         section: text("section"),
         level,
     }

@@ -206,7 +206,8 @@ fn comments(
     comments
 }
 
-/// Adds the consent. It is never dropped (`R-ADF-02`) and always the first comment.
+/// Adds the consent. It is never dropped (AAP `adf-mapping`, `R-ADF-02`) and always the first
+/// comment.
 fn consent(
     comments: &mut Comments,
     seller: &ProspectSeller<'_>,

@@ -154,8 +154,9 @@ fn is_identified(vehicle: VehicleView<'_>) -> bool {
     ["vin", "stock", "vehicle_id"].iter().any(has) || ["year", "make", "model"].iter().all(has)
 }
 
-/// Reads a transmission as `A` or `M` (`R-ADF-01`); `None` when the text says neither. An automated
-/// manual gearbox has no clutch pedal, so it counts as automatic.
+/// Reads a transmission as `A` or `M`, the values of ADF (AAP `adf-mapping`, `R-ADF-01`); `None`
+/// when the text says neither. An automated manual gearbox has no clutch pedal, so it counts as
+/// automatic.
 fn fold_transmission(text: &str) -> Option<&'static str> {
     let text = text.to_lowercase();
     let words = || text.split(|c: char| !c.is_ascii_alphanumeric());

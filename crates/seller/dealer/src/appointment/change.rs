@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use tradepost_document::format;
 use tradepost_document::words;
 
-use super::{Period, department, has_room, nearest, open_on, slot_minutes, slots, whole_slots};
-use crate::calendar::{OccupiedPeriod, Visit};
+use super::{department, has_room, nearest, open_on, slot_minutes, slots, whole_slots};
+use crate::calendar::{OccupiedPeriod, TimePeriod, Visit};
 use crate::record::{AppointmentRecord, AppointmentState, LeadEventKind, LeadState};
 use crate::settings::RooftopSettings;
 use crate::staff::{AuditAction, StaffStage};
@@ -153,11 +153,11 @@ pub struct DepartmentCalendar<'a> {
 
 /// Returns the period that [`DepartmentCalendar::occupied`] has to cover for a change to `at`.
 #[must_use]
-pub fn period_around(at: Timestamp) -> Period {
+pub fn period_around(at: Timestamp) -> TimePeriod {
     // One day more on both sides, because the rooftop's days differ from those of UTC.
     let span = SignedDuration::from_hours(24 * (DAYS_AROUND + 2));
     let start = at.saturating_sub(span).unwrap_or(Timestamp::MIN);
-    (start, at.saturating_add(span).unwrap_or(Timestamp::MAX))
+    TimePeriod { start, end: at.saturating_add(span).unwrap_or(Timestamp::MAX) }
 }
 
 /// Checks everything about a change that needs no calendar: the version that was seen, the state of
@@ -276,19 +276,19 @@ pub fn booked_at(
     }
     let free_times = || {
         let all = slots_around(visit, calendar.rooftop, start, duration);
-        let free = all
-            .into_iter()
-            .filter(|&period| period.0 >= now && period.0 != start && is_free(calendar, period));
-        nearest(free.map(|(start, _)| start).collect(), start, NAMED_TIMES)
+        let free = all.into_iter().filter(|&period| {
+            period.start >= now && period.start != start && is_free(calendar, period)
+        });
+        nearest(free.map(|period| period.start).collect(), start, NAMED_TIMES)
     };
     let is_slot = || {
         let all = slots_around(visit, calendar.rooftop, start, duration);
-        all.iter().any(|(slot, _)| *slot == start)
+        all.iter().any(|slot| slot.start == start)
     };
     if !outside_hours && !is_slot() {
         return Err(CalendarRefusal::OutsideHours { free: free_times() });
     }
-    if !is_free(calendar, (start, end)) {
+    if !is_free(calendar, TimePeriod { start, end }) {
         return Err(CalendarRefusal::Full { free: free_times() });
     }
     Ok(AppointmentRecord {
@@ -300,7 +300,7 @@ pub fn booked_at(
     })
 }
 
-fn is_free(calendar: &DepartmentCalendar<'_>, period: Period) -> bool {
+fn is_free(calendar: &DepartmentCalendar<'_>, period: TimePeriod) -> bool {
     has_room(calendar.occupied, period, calendar.rooftop.appointments.capacity, 1)
 }
 
@@ -321,7 +321,7 @@ fn slots_around(
     rooftop: &RooftopSettings,
     at: Timestamp,
     duration: SignedDuration,
-) -> Vec<Period> {
+) -> Vec<TimePeriod> {
     let step = SignedDuration::from_mins(slot_minutes(rooftop));
     let department = department(visit.appointment.kind);
     let date = at.to_zoned(rooftop.time_zone.clone()).date();
@@ -353,7 +353,7 @@ pub fn block_period(
     wanted: &WantedBlock,
     rooftop: &RooftopSettings,
     now: Timestamp,
-) -> Result<Period, CalendarRefusal> {
+) -> Result<TimePeriod, CalendarRefusal> {
     let start = wanted.from.resolve(&rooftop.time_zone).ok_or(CalendarRefusal::UnusablePeriod)?;
     let end = wanted.until.resolve(&rooftop.time_zone).ok_or(CalendarRefusal::UnusablePeriod)?;
     let is_too_long = end.duration_since(start) > SignedDuration::from_hours(LONGEST_BLOCK);
@@ -369,7 +369,7 @@ pub fn block_period(
     if !is_usable || reason.chars().any(char::is_control) {
         return Err(CalendarRefusal::UnusableReason);
     }
-    Ok((start, end))
+    Ok(TimePeriod { start, end })
 }
 
 /// Checks that a block does not collide with confirmed appointments.
@@ -377,7 +377,7 @@ pub fn block_period(
 /// # Errors
 /// The appointments and blocks in the way.
 pub fn check_block(
-    period: Period,
+    period: TimePeriod,
     places: Option<u32>,
     calendar: &DepartmentCalendar<'_>,
 ) -> Result<(), CalendarRefusal> {
@@ -385,7 +385,7 @@ pub fn check_block(
     if has_room(calendar.occupied, period, capacity, places.unwrap_or(capacity)) {
         return Ok(());
     }
-    let (start, end) = period;
+    let TimePeriod { start, end } = period;
     let overlapping =
         calendar.occupied.iter().filter(|one| one.starts_at < end && one.ends_at > start);
     Err(CalendarRefusal::InTheWay { ids: overlapping.map(|one| one.held_by.clone()).collect() })

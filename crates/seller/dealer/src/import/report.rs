@@ -88,13 +88,15 @@ catalog! {
         /// Advice for the dealer.
         hint: &'static str = "correct the value in the program that writes the feed",
     }
-    /// The ninth character of the VIN does not fit (C-44).
+    /// The ninth character of the VIN does not fit. Only a warning, because VINs from outside of
+    /// North America have no check digit (docs/requirements, C-44).
     BadCheckDigit = "bad_check_digit" { summary: "the VIN's check digit is wrong" }
     /// The VIN begins like another manufacturer's.
     WmiMismatch = "wmi_mismatch" { summary: "the VIN belongs to another manufacturer" }
     /// Not 17 characters of a VIN; it is left out.
     MalformedVin = "malformed_vin" { summary: "not a VIN, left out" }
-    /// Upper-cased (C-43).
+    /// A VIN in lower case, which AAP's schema forbids and the importer corrects
+    /// (docs/requirements, C-43).
     LowerCaseVin = "lower_case_vin" {
         summary: "the VIN was in lower case";
         hint: "nothing to do",
@@ -113,17 +115,18 @@ catalog! {
     }
     /// An implausible price; it is left out.
     FarOffPrice = "far_off_price" { summary: "a price far off, left out" }
-    /// An out-the-door price below the advertised price plus mandatory amounts (R-PR-01).
+    /// An out-the-door price below the advertised price plus mandatory amounts (AAP 1.1
+    /// `pricing-and-ftc`, R-PR-01).
     PriceOmitsFees = "price_omits_fees" {
         summary: "a price that leaves mandatory amounts out";
         hint: "correct the out-the-door price, or the mandatory fees of the row or of the rooftop",
     }
-    /// An amount that the price may or may not include (R-PR-01).
+    /// An amount that the price may or may not include (AAP 1.1 `pricing-and-ftc`, R-PR-01).
     UnsaidAmount = "unsaid_amount" {
         summary: "an add-on or a rebate that may be missing from the price";
         hint: "say in the [price] of a mapping whether the price includes the amount",
     }
-    /// Rebates at least as large as the price (R-PR-01).
+    /// Rebates at least as large as the price (AAP 1.1 `pricing-and-ftc`, R-PR-01).
     RebateTooLarge = "rebate_too_large" { summary: "rebates as large as the price, left out" }
     /// An amount that cannot be read.
     UnreadableAmount = "unreadable_amount" { summary: "a fee, add-on or rebate that cannot be read" }

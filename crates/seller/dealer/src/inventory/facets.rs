@@ -1,4 +1,5 @@
-//! Counts over matches (AAP 1.1 `inventory.facets`, `R-FA-02` to `R-FA-05`).
+//! Counts over the vehicles that match the filters, or over all without any (AAP 1.1
+//! `inventory.facets`, `R-FA-02` to `R-FA-05`).
 
 use tradepost_aap::Facets;
 use tradepost_aap::inventory::{FacetRange, FacetTerm, TermValue};

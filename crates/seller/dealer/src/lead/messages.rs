@@ -1,4 +1,5 @@
-//! Messages to the buyer (AAP 1.1 `lead.submit`, `R-LD-18`).
+//! Messages to the buyer: one short text with the next step for each accepted lead (AAP 1.1
+//! `lead.submit`, `R-LD-18`).
 
 use jiff::Timestamp;
 

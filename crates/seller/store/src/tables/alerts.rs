@@ -35,7 +35,8 @@ impl StoreTransaction<'_> {
         const NOTE: &str = "
             INSERT INTO alerts (destination, key, what, level, since, told_at)
             VALUES ($1, $2, $3, $4, $5, $6)";
-        // All of them are replaced: a resolved problem is not among them, and is reported again if it recurs.
+        // `noticed` has every problem that still exists. A resolved one is forgotten here, so that it is
+        // reported again if it recurs.
         self.0.execute("forgetting alerts", DELETE_ALERTS, params![destination])?;
         for AlertNotice { key, what, level, since, noticed_at } in noticed {
             let level = i64::try_from(*level).unwrap_or(i64::MAX);

@@ -6,7 +6,7 @@ use tradepost_dealer::consent::{
     Sha256Hash,
 };
 use tradepost_dealer::lead_store::NewConsent;
-use tradepost_dealer::record::{LeadEventKind, LeadState};
+use tradepost_dealer::record::{LeadEventKind, LeadState, StoredConsent};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
@@ -244,11 +244,8 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// Returns a lead's consent records, oldest first, each with its hash and the user agent.
-    pub(crate) fn consents_of(
-        &self,
-        lead_id: &str,
-    ) -> Result<Vec<(ConsentRecord, Sha256Hash, Option<String>)>, InternalError> {
+    /// Returns a lead's consent records, oldest first.
+    pub(crate) fn consents_of(&self, lead_id: &str) -> Result<Vec<StoredConsent>, InternalError> {
         self.0.all(
             "reading a lead's consents",
             &format!(
@@ -262,7 +259,7 @@ impl Database {
                 let key: Option<String> = row.get("sealed_by")?;
                 let of = AadContext::evidence(USER_AGENT, &record.dealer_id, record.seq);
                 let agent = readable(row.opened_if_any("user_agent", key.as_deref(), &of))?;
-                Ok((record, hash, agent.unwrap_or_default()))
+                Ok(StoredConsent { record, hash, user_agent: agent.unwrap_or_default() })
             },
         )
     }

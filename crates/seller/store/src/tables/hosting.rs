@@ -77,6 +77,17 @@ impl std::fmt::Debug for NewHosted {
     }
 }
 
+/// Host name that cannot be assigned, because another dealer has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenHost {
+    /// Id of the dealer that wants it.
+    pub dealer_id: String,
+    /// Index in that dealer's list of hosts, from 0.
+    pub index: usize,
+    /// The host name, in lower case.
+    pub host: String,
+}
+
 /// Reason why a change is not made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostingConflict {
@@ -88,8 +99,8 @@ pub enum HostingConflict {
     NoSuchDealer,
     /// The dealer has changed since; this is its revision.
     Changed(i64),
-    /// Others have these hosts: the dealer that wants each, its index in that dealer's list, and the host.
-    HostsTaken(Vec<(String, usize, String)>),
+    /// Others have these hosts.
+    HostsTaken(Vec<TakenHost>),
 }
 
 const COLUMNS: &str = "dealer_id, state, document, revision, created_at, changed_at";
@@ -338,9 +349,9 @@ impl StoreTransaction<'_> {
     }
 
     /// Assigns hosts to a dealer; returns those that belong to another.
-    fn claim(&self, dealer: &NewHosted) -> Result<Vec<(String, usize, String)>, InternalError> {
+    fn claim(&self, dealer: &NewHosted) -> Result<Vec<TakenHost>, InternalError> {
         let mut taken = Vec::new();
-        for (place, host) in dealer.hosts.iter().enumerate() {
+        for (index, host) in dealer.hosts.iter().enumerate() {
             // The table's primary key decides, so that no other process can come in between.
             let rows = self.0.change(
                 "claiming a host",
@@ -349,7 +360,8 @@ impl StoreTransaction<'_> {
                 params![host, dealer.dealer_id],
             )?;
             if rows == 0 {
-                taken.push((dealer.dealer_id.clone(), place, host.clone()));
+                let dealer_id = dealer.dealer_id.clone();
+                taken.push(TakenHost { dealer_id, index, host: host.clone() });
             }
         }
         Ok(taken)

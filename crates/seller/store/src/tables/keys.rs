@@ -1,5 +1,7 @@
 //! API keys.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 use tradepost_document::fault::InternalError;
@@ -45,10 +47,7 @@ impl StoreTransaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn add_api_key(&self, key: &ApiKey, same_caller: bool) -> Result<bool, InternalError> {
-        let scopes = key
-            .scopes
-            .as_ref()
-            .map(|scopes| scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(" "));
+        let scopes = key.scopes.as_ref().map(|scopes| StoredScopes::from_set(scopes).0);
         // Under the lock only one of two concurrent calls finds the name free.
         self.0.lock(&key.agent_id)?;
         self.0.changes(
@@ -111,12 +110,60 @@ fn read(row: &SqlRow<'_>) -> RowResult<ApiKey> {
         agent_id: row.get("dealer_id")?,
         name: row.get("name")?,
         hash: row.get("hash")?,
-        // An unknown name permits nothing.
-        scopes: scopes
-            .map(|names| names.split(' ').map(|name| Permission::from(name.to_owned())).collect()),
+        scopes: scopes.map(|names| StoredScopes(names).into_set()),
         created_at: row.get("created_at")?,
         expires_at: row.get("expires_at")?,
         revoked_at: row.get("revoked_at")?,
         last_used_on: day.and_then(|day| day.parse().ok()),
     })
+}
+
+/// Permissions of a key as the column `scopes` stores them: their names in ascending order, with one blank between
+/// them. A key that has all permissions has no text there.
+struct StoredScopes(String);
+
+impl StoredScopes {
+    /// Writes a set of permissions.
+    fn from_set(scopes: &BTreeSet<Permission>) -> Self {
+        Self(scopes.iter().map(Permission::name).collect::<Vec<_>>().join(" "))
+    }
+
+    /// Reads the set. Refuses no text, because an unknown name permits nothing; nor does the empty name, which an empty
+    /// text and a blank too many stand for.
+    fn into_set(self) -> BTreeSet<Permission> {
+        self.0.split(' ').map(|name| Permission::from(name.to_owned())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&'static str]) -> BTreeSet<Permission> {
+        names.iter().copied().map(Permission::new).collect()
+    }
+
+    #[test]
+    fn scopes_are_read_as_they_were_written() {
+        for names in [&["lead:write"][..], &["tasks:write", "inventory:read", "tasks:read"]] {
+            let scopes = set(names);
+            assert_eq!(StoredScopes::from_set(&scopes).into_set(), scopes);
+        }
+        let stored = StoredScopes::from_set(&set(&["tasks:write", "inventory:read"]));
+        assert_eq!(stored.0, "inventory:read tasks:write");
+    }
+
+    #[test]
+    fn a_malformed_text_permits_nothing_more() {
+        let read = |text: &str| StoredScopes(text.to_owned()).into_set();
+        // The empty set comes back with the empty name in it, which permits nothing either.
+        assert_eq!(read(""), set(&[""]));
+        assert_eq!(read(" "), set(&[""]));
+        assert_eq!(StoredScopes::from_set(&set(&[])).into_set(), set(&[""]));
+        assert_eq!(read(" lead:write  tasks:read "), set(&["", "lead:write", "tasks:read"]));
+        assert_eq!(read("lead:write lead:write"), set(&["lead:write"]));
+        assert_eq!(read("lead:write,tasks:read"), set(&["lead:write,tasks:read"]));
+        assert_eq!(read("lead:write\ttasks:read"), set(&["lead:write\ttasks:read"]));
+        assert_eq!(read("Lead:Write none:such"), set(&["Lead:Write", "none:such"]));
+    }
 }

@@ -10,7 +10,7 @@ use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::local_time::short;
 use tradepost_dealer::record::{
-    AppointmentRecord, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
+    AppointmentRecord, LeadHistory, LeadRecord, LeadState, StoredConsent, SubmissionRecord,
 };
 use tradepost_dealer::staff::lead_work::stage_detail;
 use tradepost_dealer::staff::{StaffProgress, StaffStage};
@@ -143,7 +143,7 @@ pub fn details(history: &LeadHistory, now: Timestamp) -> String {
         let booked = booked.unwrap_or_default();
         let _ = writeln!(out, "  {}: {}{booked}", local(event.at), event.kind);
     }
-    for (record, hash, user_agent) in &history.consents {
+    for StoredConsent { record, hash, user_agent } in &history.consents {
         let label = format!("consent record {}", record.seq);
         field(&mut out, &label, &format!("{} {}", record.kind, local(record.at)));
         if let Some(user_agent) = user_agent {

@@ -1,6 +1,9 @@
 //! `tradepost publisher deliveries`, `resend` and `test-delivery`: shows and tests the messages to
 //! a publisher's staff about sales and pending decisions.
 
+use tradepost_admin::staff_messages::{
+    ResendStaffMessages, StaffMessageRefusal, resend_staff_messages,
+};
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
@@ -8,10 +11,10 @@ use tradepost_publisher::staff_event::StaffEvent;
 use tradepost_runtime::config::delivery::PublisherDestination;
 use tradepost_runtime::delivery::channel::OutgoingMessage;
 use tradepost_runtime::delivery::staff::StaffMessage;
-use tradepost_server::clock::Clock;
 
 use super::PublisherOptions;
 use crate::cli::deliveries::{self, DeliveryWords};
+use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome};
 
@@ -87,15 +90,20 @@ fn document(record: &DeliveryRecord) -> Value {
 /// Queues a message that was given up, for a running server or the next one.
 pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     let (publisher_store, publisher) = arguments.place.only(context)?;
-    let id = publisher.profile.id.clone();
-    let subject = arguments.subject.clone();
-    let now = Clock::system().now();
-    let store = publisher_store.store();
-    let count =
-        store.write_blocking(move |tx| tx.retry_staff_deliveries(&id, subject.as_deref(), now))?;
+    let input = ResendStaffMessages { publisher: &publisher, subject: arguments.subject.clone() };
+    let resent =
+        resend_staff_messages(&admin(publisher_store.store(), &[]), &operator(context), input);
+    let count = resent.map_err(|error| failure(error, refused))?;
     let messages = if count == 1 { "message is" } else { "messages are" };
     context.output.note(&json!({"resent": count}), format!("{count} {messages} sent again"));
     Ok(())
+}
+
+/// Returns the failure of a refusal.
+fn refused(refusal: StaffMessageRefusal) -> CommandFailure {
+    match refusal {
+        StaffMessageRefusal::Stranger => CommandFailure::usage("the publisher has no such user"),
+    }
 }
 
 /// Sends a test message directly from this process.

@@ -476,10 +476,9 @@ fn people_are_told_once_whatever_step_a_process_ended_at() {
     }
 }
 
-#[test]
-fn a_message_given_up_is_counted_and_sent_again() {
+fn a_message_is_sent_again(server: &str) {
     let mut hook = Webhook::answering(|number| if number == 0 { answer("400 No") } else { yes() });
-    let fixture = PublisherFixture::start("", &hub(&hook.url()));
+    let fixture = PublisherFixture::start(server, &hub(&hook.url()));
     let account = fixture.open_account();
     hook.wait(1);
     fixture.process.until("it is given up", || {
@@ -488,9 +487,29 @@ fn a_message_given_up_is_counted_and_sent_again() {
     assert!(fixture.process.log().contains("tradepost publisher resend"));
     assert_eq!(fixture.json(&["publisher", "resend", &account]), json!({"resent": 1}));
     assert_eq!(event_and_subject(&hook.wait(2)[1].json()), ("waits", "account"));
+    // With nothing to send, there is no second entry.
+    assert_eq!(fixture.json(&["publisher", "resend"]), json!({"resent": 0}));
+    let listed = fixture.json(&["audit", "list", "--publisher", "gazette"]);
+    let is_resent = |entry: &&Value| entry["action"] == "staff_messages_resent";
+    let entries: Vec<_> = listed.as_array().unwrap().iter().filter(is_resent).collect();
+    let [entry] = entries.as_slice() else { panic!("{listed}") };
+    assert!(entry["actor"].as_str().unwrap().starts_with("cli:"), "{entry}");
+    assert_eq!(entry["subject"], account.as_str(), "{entry}");
+    assert_eq!(entry["detail"], "1 messages", "{entry}");
     let tried = fixture.run(&["publisher", "test-delivery", "hub"]);
     assert!(tried.starts_with("hub: "), "{tried}");
     assert_eq!(hook.wait(3)[2].json()["account"]["sandbox"], json!(true));
+}
+
+#[test]
+fn a_message_given_up_is_counted_and_sent_again() {
+    a_message_is_sent_again("");
+}
+
+#[test]
+fn a_message_given_up_is_sent_again_on_postgresql() {
+    let Some(scratch) = Scratch::new() else { return };
+    a_message_is_sent_again(&format!("database = \"{}\"", scratch.address()));
 }
 
 fn decisions_are_recorded(server: &str) {

@@ -2,6 +2,14 @@
 
 use expect_test::expect;
 use totp_rs::{Builder, Secret};
+use tradepost_admin::people::own_account::{
+    ChangeOwnPassword, ReplaceRecoveryCodes, SetSecondFactor, change_own_password,
+    remove_own_second_factor, replace_recovery_codes, set_second_factor,
+};
+use tradepost_admin::people::provider_members::{
+    RemoveProviderMember, add_provider_member, remove_provider_member,
+};
+use tradepost_admin::{Actor, AdminContext, AdminError};
 use tradepost_console::request::session_hash;
 use tradepost_store::staff::StaffSession;
 
@@ -201,6 +209,77 @@ fn what_was_proven_ends_with_password_factor_and_session() {
 fn proof_ends_with_password_factor_and_session_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
     proofs_end_with_what_they_prove(scratch.store());
+}
+
+/// Returns true when the store has failed.
+fn is_broken<T, R>(outcome: &Result<T, AdminError<R>>) -> bool {
+    matches!(outcome, Err(AdminError::Broken(_)))
+}
+
+#[test]
+fn no_account_changes_without_its_audit_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let unsaved = |name: &str| StaffMember {
+        name: name.to_owned(),
+        dealer_id: Some(ONE.to_owned()),
+        role: StaffRole::Desk,
+        password: "first".to_owned(),
+        created_at: at(NOW),
+    };
+    // Both have begun a second factor, and Maria has confirmed it.
+    let session = StaffSession {
+        id: "kept".to_owned(),
+        name: "dora".to_owned(),
+        begun_at: at(NOW),
+        seen_at: at(NOW),
+        expires_at: at(NOW) + SignedDuration::from_hours(1),
+        browser: String::new(),
+        proven_at: None,
+    };
+    let members = [unsaved("dora"), unsaved("maria")];
+    let written = store.write_blocking(move |tx| {
+        for member in &members {
+            tx.add_member(member)?;
+            tx.begin_second_factor(&member.name, "GEZD", at(NOW))?;
+        }
+        tx.confirm_second_factor("maria", 1, &[[1; 32]], at(NOW))?;
+        tx.begin_session(&session, &session_hash("kept"))
+    });
+    written.unwrap();
+    let database = rusqlite::Connection::open(folder.path().join("tradepost.sqlite")).unwrap();
+    let takes_no_entry = "CREATE TRIGGER is_full BEFORE INSERT ON audit_log
+        BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END";
+    database.execute_batch(takes_no_entry).unwrap();
+
+    let context = AdminContext { store: &store, dealers: &[], now: at(NOW) };
+    let dora = Actor::from_member(&unsaved("dora"));
+    let session_id = "kept".to_owned();
+    let change = ChangeOwnPassword {
+        present: "first".to_owned(),
+        password: "second".to_owned(),
+        session_id: session_id.clone(),
+    };
+    assert!(is_broken(&change_own_password(&context, &dora, change)));
+    assert_eq!(store.member("dora").unwrap().unwrap().password, "first");
+    let set = SetSecondFactor { step: 1, code_hashes: Vec::new(), session_id };
+    assert!(is_broken(&set_second_factor(&context, &dora, set)));
+    assert!(!store.has_second_factor("dora").unwrap());
+
+    let maria = Actor::from_member(&unsaved("maria"));
+    let replace = ReplaceRecoveryCodes { code_hashes: Vec::new() };
+    assert!(is_broken(&replace_recovery_codes(&context, &maria, replace)));
+    assert_eq!(store.second_factor("maria").unwrap().unwrap().codes_left, 1);
+    assert!(is_broken(&remove_own_second_factor(&context, &maria)));
+    assert!(store.has_second_factor("maria").unwrap());
+
+    let ada = unsaved("oidc:ada");
+    let added = store.write_blocking(move |tx| add_provider_member(tx, &ada, at(NOW)));
+    assert!(added.is_err());
+    assert_eq!(store.member("oidc:ada").unwrap(), None);
+    let input = RemoveProviderMember { name: "maria".to_owned() };
+    assert!(remove_provider_member(&context, input).is_err());
+    assert!(store.member("maria").unwrap().is_some());
 }
 
 #[test]

@@ -170,7 +170,8 @@ fn who_is_erased_is_in_no_file_and_chains_hold() {
     let after = server.store.check_consents(None, Some(before[0].head)).unwrap();
     assert_eq!((after[0].records, after[0].faults.as_slice()), (3, [].as_slice()));
     assert_eq!(after[0].has_expected, Some(true));
-    assert!(history.consents[0].0.consent.is_some() && history.consents[0].2.is_none());
+    let first = &history.consents[0];
+    assert!(first.record.consent.is_some() && first.user_agent.is_none());
 
     let list = said(&server, &["list"]);
     assert!(list.contains(&bob) && !list.contains(&ada), "{list}");

@@ -161,6 +161,15 @@ fn webhooks_given_up_are_listed_and_retried_while_serving() {
     assert_eq!(tradepost(folder.path(), &["--json", "push", "list"]).1.trim(), "[]");
     let (code, out, _) = retry(&["--all", "--json"]);
     assert_eq!((code, out.replace(char::is_whitespace, "")), (Some(0), "{\"retried\":0}".into()));
+    let (code, out, _) = tradepost(folder.path(), &["--json", "audit", "list", "--dealer", "*"]);
+    assert_eq!(code, Some(0));
+    let entries: Value = tradepost_document::json::from_str(&out).unwrap();
+    assert_eq!(entries.as_array().map(Vec::len), Some(1), "only what was retried: {entries}");
+    let entry = &entries[0];
+    assert!(entry["actor"].as_str().unwrap().starts_with("cli:"), "{entry}");
+    assert_eq!(entry["action"], "webhooks_retried", "{entry}");
+    assert_eq!(entry["subject"], id.as_str(), "{entry}");
+    assert_eq!(entry["detail"], "1 webhooks", "{entry}");
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(tradepost(empty.path(), &["push", "list"]).0, Some(2), "no such folder");
 

@@ -6,7 +6,9 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::appointment::{most_at_once, open_on};
-use tradepost_dealer::calendar::{BlockedTime, Calendar, Department, OccupiedPeriod, Visit};
+use tradepost_dealer::calendar::{
+    BlockedTime, Calendar, Department, OccupiedPeriod, TimePeriod, Visit,
+};
 use tradepost_dealer::settings::RooftopSettings;
 use tradepost_document::catalog::Vocabulary as _;
 
@@ -185,16 +187,16 @@ fn strip(
     date: Date,
     occupied: &[OccupiedPeriod],
 ) -> Option<CapacityStrip> {
-    let (open, close) = open_on(rooftop, department.name(), date)?;
+    let open = open_on(rooftop, department.name(), date)?;
     // A step of zero would never reach the end of the day.
     let step = SignedDuration::from_mins(i64::from(rooftop.appointments.slot_minutes.max(1)));
-    let starts = std::iter::successors(Some(open), |start| start.checked_add(step).ok());
+    let starts = std::iter::successors(Some(open.start), |start| start.checked_add(step).ok());
     let capacity = rooftop.appointments.capacity;
     let load = |start: Timestamp| {
-        let end = start.saturating_add(step).unwrap_or(close);
-        most_at_once(occupied, (start, end), capacity) as usize
+        let end = start.saturating_add(step).unwrap_or(open.end);
+        most_at_once(occupied, TimePeriod { start, end }, capacity) as usize
     };
-    let loads: Vec<usize> = starts.take_while(|start| *start < close).map(load).collect();
+    let loads: Vec<usize> = starts.take_while(|start| *start < open.end).map(load).collect();
     let capacity = capacity as usize;
     let class = |load: usize| match load {
         0 => "free",
@@ -208,7 +210,7 @@ fn strip(
     let time = |at: Timestamp| clock_time(at, &rooftop.time_zone);
     Some(CapacityStrip {
         department: headed(department.name()),
-        hours: format!("{} – {}", time(open), time(close)),
+        hours: format!("{} – {}", time(open.start), time(open.end)),
         summary: match (taken, full) {
             (0, _) => "free all day".to_owned(),
             (taken, 0) => format!("{taken} of {room} places taken"),

@@ -6,8 +6,10 @@ use jiff::civil::{Date, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Timestamp, Zoned};
 use tradepost_dealer::adf::view::LeadView;
-use tradepost_dealer::appointment::{Period, day_slots, most_at_once, open_on};
-use tradepost_dealer::calendar::{BlockedTime, Calendar, Department, OccupiedPeriod, Visit};
+use tradepost_dealer::appointment::{day_slots, most_at_once, open_on};
+use tradepost_dealer::calendar::{
+    BlockedTime, Calendar, Department, OccupiedPeriod, TimePeriod, Visit,
+};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 
@@ -114,7 +116,7 @@ struct PlacedVisit<'a> {
 struct Lane<'a> {
     date: Date,
     department: Department,
-    slots: BTreeMap<RowKey, Period>,
+    slots: BTreeMap<RowKey, TimePeriod>,
     occupied: Vec<OccupiedPeriod>,
     visits: Vec<PlacedVisit<'a>>,
     blocks: Vec<&'a BlockedTime>,
@@ -229,9 +231,9 @@ impl<'a> GridSource<'a> {
     fn hours(&self, lane: &Lane<'_>) -> String {
         let rooftop = self.of.rooftop;
         match open_on(rooftop, lane.department.name(), lane.date) {
-            Some((open, close)) => {
+            Some(open) => {
                 let clock = |at: Timestamp| self.local(at).strftime(TIME_FORMAT).to_string();
-                format!("{} – {}", clock(open), clock(close))
+                format!("{} – {}", clock(open.start), clock(open.end))
             }
             None if rooftop.appointments.closed_on.contains(&lane.date) => {
                 "Closed (holiday)".to_owned()
@@ -249,14 +251,14 @@ impl<'a> GridSource<'a> {
     ) -> Lane<'a> {
         let occupied = occupied(department, visits, blocks);
         let slots = day_slots(self.of.rooftop, department.name(), date);
-        let slots: BTreeMap<RowKey, Period> =
-            slots.into_iter().map(|slot| (RowKey::new(&self.local(slot.0)), slot)).collect();
+        let slots: BTreeMap<RowKey, TimePeriod> =
+            slots.into_iter().map(|slot| (RowKey::new(&self.local(slot.start)), slot)).collect();
         let of_department =
             visits.iter().copied().filter(|visit| visit.department == department.name());
         let placed = of_department.filter_map(|visit| {
             let starts_at = visit.appointment.starts_at?;
             let local = self.local(starts_at);
-            let holds = |slot: &Period| slot.0 <= starts_at && starts_at < slot.1;
+            let holds = |slot: &TimePeriod| slot.start <= starts_at && starts_at < slot.end;
             let slot = slots.iter().find(|(_, slot)| holds(slot));
             // A booking outside of the opening hours has a row of its own.
             let key = slot.map_or_else(|| RowKey::new(&local), |(key, _)| *key);
@@ -272,7 +274,7 @@ impl<'a> GridSource<'a> {
         let mut labels: BTreeMap<RowKey, String> = BTreeMap::new();
         for lane in lanes {
             for (key, slot) in &lane.slots {
-                labels.entry(*key).or_insert_with(|| key.label(&self.local(slot.0)));
+                labels.entry(*key).or_insert_with(|| key.label(&self.local(slot.start)));
             }
             for placed in &lane.visits {
                 let starts_at = placed.visit.appointment.starts_at.unwrap_or(self.now);
@@ -300,7 +302,7 @@ impl<'a> GridSource<'a> {
                 visits,
             };
         };
-        let (start, end) = slot;
+        let TimePeriod { start, end } = slot;
         let capacity = self.of.rooftop.appointments.capacity;
         let load = most_at_once(&lane.occupied, slot, capacity);
         let overlapping = || {
@@ -322,7 +324,7 @@ impl<'a> GridSource<'a> {
             _ => "full",
         };
         // A block that has begun before is named in the first slot of the day.
-        let first = lane.slots.values().map(|(start, _)| *start).min().unwrap_or(start);
+        let first = lane.slots.values().map(|slot| slot.start).min().unwrap_or(start);
         let begins_here = |block: &&&BlockedTime| {
             let begins = block.starts_at.max(first);
             start <= begins && begins < end

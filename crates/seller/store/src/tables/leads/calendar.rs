@@ -2,9 +2,8 @@
 //! and for every view of the calendar.
 
 use jiff::Timestamp;
-use tradepost_dealer::appointment::Period;
 use tradepost_dealer::appointment::change::{ends_with_lead, released};
-use tradepost_dealer::calendar::{BlockedTime, Calendar, OccupiedPeriod, Visit};
+use tradepost_dealer::calendar::{BlockedTime, Calendar, OccupiedPeriod, TimePeriod, Visit};
 use tradepost_dealer::record::{AppointmentRecord, AppointmentState, LeadEventKind, LeadRecord};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
@@ -134,15 +133,15 @@ impl StoreTransaction<'_> {
         dealer_id: &str,
         rooftop: &str,
         department: &str,
-        period: Period,
+        period: TimePeriod,
         except_lead: Option<&str>,
     ) -> Result<Vec<OccupiedPeriod>, InternalError> {
         self.0.lock(dealer_id)?;
-        let (from, until) = period;
+        let TimePeriod { start, end } = period;
         self.0.all(
             "reading what is occupied",
             &occupied(),
-            params![dealer_id, rooftop, department, from, until, except_lead],
+            params![dealer_id, rooftop, department, start, end, except_lead],
             |row| {
                 Ok(OccupiedPeriod {
                     starts_at: row.get("starts_at")?,

@@ -18,7 +18,8 @@ use crate::privacy::{AadContext, random, readable};
 use crate::sql::{RowResult, SqlRow, params};
 use crate::staff::SubmissionOrigin;
 
-/// Columns of the staff progress of a lead, some of which are other than the lead's own of the same name.
+/// Columns of the staff progress of a lead. Those with the prefix `progress_` would otherwise have the
+/// name of another column of the same query.
 pub(super) const PROGRESS: &str = "l.stage AS progress_stage, l.lost_reason, l.owner, l.next_step,
      l.next_step_at, l.handled_by, p.changed_at AS progress_changed_at,
      p.changed_by AS progress_changed_by, p.seen_at AS progress_seen_at,
@@ -30,7 +31,8 @@ impl StoreTransaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn see_lead(&self, lead: &LeadRecord, now: Timestamp) -> Result<(), InternalError> {
-        // Locked before the row is written: a transaction that takes a lead also locks before it writes the row.
+        // Locked before the row is written, as by a transaction that stores a lead: in another order, the two
+        // could wait for each other.
         self.0.lock(&lead.dealer_id)?;
         self.0.execute(
             "noting that a lead was seen",

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::adf::view::agent_name;
-use tradepost_dealer::calendar::OccupiedPeriod;
+use tradepost_dealer::calendar::{OccupiedPeriod, TimePeriod};
 use tradepost_dealer::lead_store::{
-    LeadStore, NewConsent, NewLead, Period, RepeatCriteria, ScopedKey, StoredReply,
+    LeadStore, NewConsent, NewLead, RepeatCriteria, ScopedKey, StoredReply,
 };
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadEventKind, LeadRecord, LeadState,
@@ -155,7 +155,7 @@ impl LeadStore for StoreTransaction<'_> {
         dealer_id: &str,
         rooftop: &str,
         department: &str,
-        period: Period,
+        period: TimePeriod,
         except_lead: Option<&str>,
     ) -> Result<Vec<OccupiedPeriod>, InternalError> {
         self.occupied_times(dealer_id, rooftop, department, period, except_lead)
