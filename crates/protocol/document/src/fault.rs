@@ -6,6 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Retry-after that callers get with a temporary error, and with every internal error where the protocol declares those
+/// retryable: short outages are over by then.
+pub const INTERNAL_ERROR_RETRY_AFTER: Duration = Duration::from_secs(5);
+
 /// An internal error with its cause.
 #[derive(Debug)]
 pub struct InternalError {

@@ -11,6 +11,7 @@ use jiff::SignedDuration;
 use sha2::{Digest as _, Sha256};
 use tradepost_dealer::consent::{Sha256Hash, hex};
 use tradepost_document::http::RetryAfter;
+use tradepost_server::http::set_retry_after;
 
 /// A response to be sent.
 #[derive(Debug)]
@@ -177,7 +178,7 @@ impl ConsoleReply {
             headers.insert(header::LOCATION, location);
         }
         if let Some(wait) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.seconds()));
+            set_retry_after(headers, wait);
         }
         if let Some(etag) = self.etag.and_then(value) {
             headers.insert(header::ETAG, etag);

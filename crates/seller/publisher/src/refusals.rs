@@ -1,15 +1,10 @@
 //! Construction of refusals. Every refusal of this crate is made here or with what is here: a code of the
 //! catalog, a message that is safe for every caller, and a suggestion.
 
-use std::time::Duration;
-
 use tradepost_adcp::error::{AdcpCode, AdcpError};
-use tradepost_document::fault::InternalError;
+use tradepost_document::fault::{INTERNAL_ERROR_RETRY_AFTER, InternalError};
 
 use crate::services::LimitWait;
-
-/// Time to wait after an internal error: short outages are over by then.
-const INTERNAL_ERROR_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Error of a tool.
 #[derive(Debug)]
@@ -99,7 +94,8 @@ impl AdcpRefusal {
     }
 }
 
-/// Marks an error as a warning, which comes with an answer and is no reason to refuse (`T-2`).
+/// Marks an error as a warning, which comes with an answer and is no reason to refuse (AdCP 3.1
+/// `error-handling`, `T-2`).
 #[must_use]
 pub fn warning(error: AdcpError) -> AdcpError {
     AdcpError { severity: Some("warning".to_owned()), ..error }
@@ -123,8 +119,9 @@ pub fn invalid(field: &str, message: &str) -> AdcpError {
     at(AdcpCode::InvalidRequest, field, message)
 }
 
-/// Refuses an id that is absent or belongs to another: the answer is the same (`U-1`, `U-2`). A code that
-/// does not name the kind of entity names no field either, unless the field's name says nothing (`U-3`).
+/// Refuses an id that is absent or belongs to another: the answer is the same, and never repeats the id
+/// (AdCP 3.1 `error-handling`; `U-1`, `U-2`). With a code that does not name the kind of entity, no field
+/// is named, either, unless the field's name does not reveal the kind (`U-3`).
 #[must_use]
 pub fn not_found(code: AdcpCode, field: Option<&str>) -> AdcpError {
     let message = "an identifier in the request does not resolve to anything of yours";
@@ -140,7 +137,8 @@ pub fn rate_limited(limited: LimitWait, scope: &str) -> AdcpError {
     error.with_wait(limited.wait)
 }
 
-/// Creates the answer to an internal error: it says when to retry and nothing more (`Y-5`).
+/// Creates the answer to an internal error: it says when to retry and nothing more (AdCP 3.1
+/// `error-handling`, `Y-5`).
 #[must_use]
 pub fn internal_error() -> AdcpError {
     let message = "the seller cannot serve this request for the moment";

@@ -18,6 +18,7 @@ use tradepost_a2a::{
     Task, older, request,
 };
 use tradepost_document::catalog::Vocabulary as _;
+pub use tradepost_document::fault::INTERNAL_ERROR_RETRY_AFTER;
 use tradepost_document::json::RawValue;
 use tradepost_document::json::Value;
 
@@ -39,10 +40,6 @@ mod context;
 
 pub use builder::{AgentBuilder, AgentError, BuiltAgent, MessageCall};
 pub use context::{CallContext, RequestHeaders};
-
-/// Retry-after that callers get with a temporary error, and with every internal error of an agent whose profile
-/// declares those retryable (AAP).
-pub const INTERNAL_ERROR_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// An agent: performs requests of A2A, and optionally calls of MCP tools.
 ///

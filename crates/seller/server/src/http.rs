@@ -48,7 +48,7 @@ mod sse;
 pub use exchange::{LogFields, LoggedResponse, RawRequest};
 pub use head::{Peer, host};
 pub use observe::{PassedCall, record_passed};
-pub use plain::{json_response, not_found};
+pub use plain::{json_response, not_found, set_retry_after};
 pub use settings::{HttpSettings, WebOrigin};
 pub use site::Site;
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Value, json, object};
 
 use crate::advice::{
@@ -155,7 +156,7 @@ fn wait(wait: RetryWait) -> Value {
 
 /// Returns whole milliseconds, rounded up.
 fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    RetryAfter::new(time).milliseconds()
 }
 
 impl RequestChange {

@@ -24,7 +24,7 @@ use tradepost_server::auth::{AuthRefusal, AuthSettings, Authenticator, Principal
 use tradepost_server::background::piece;
 use tradepost_server::fault::InternalError;
 use tradepost_server::http::intake::{self, BodyError, BodyReader, FullBody};
-use tradepost_server::http::json_response;
+use tradepost_server::http::{json_response, set_retry_after};
 use tradepost_server::permission::Permission;
 use tradepost_store::HostedState;
 
@@ -47,7 +47,7 @@ pub const BASE: &str = "/admin/v1";
 const PAGE: (u32, u32) = (100, 1_000);
 
 /// Pause before a request is repeated that failed because of the store.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+const RETRY_AFTER: RetryAfter = RetryAfter::new(Duration::from_secs(1));
 
 /// Limits of a document's structure.
 const DOCUMENT_LIMITS: ReadLimits =
@@ -378,7 +378,7 @@ impl Api {
             headers.insert(header::WWW_AUTHENTICATE, value);
         }
         if let AuthRefusal::Limited(exceeded) = denied {
-            ask_to_wait(headers, exceeded.wait);
+            set_retry_after(headers, RetryAfter::new(exceeded.wait));
         }
         response
     }
@@ -413,13 +413,9 @@ fn refuse(error: &HostingError) -> Response {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     if refusal.code == HostingErrorCode::Unavailable {
-        ask_to_wait(headers, RETRY_AFTER);
+        set_retry_after(headers, RETRY_AFTER);
     }
     response
-}
-
-fn ask_to_wait(headers: &mut HeaderMap, wait: Duration) {
-    headers.insert(header::RETRY_AFTER, RetryAfter::new(wait).seconds().into());
 }
 
 /// Parses one JSON document and refuses duplicate keys.
@@ -478,18 +474,4 @@ fn expected(headers: &HeaderMap) -> Result<Option<i64>, HostingRefusal> {
     revision
         .map(Some)
         .ok_or_else(|| HostingRefusal::new(HostingErrorCode::InvalidParameter, message))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wait_of_whole_seconds_is_not_prolonged() {
-        for (wait, expected) in [(2_000, "2"), (2_001, "3"), (1, "1")] {
-            let mut headers = HeaderMap::new();
-            ask_to_wait(&mut headers, Duration::from_millis(wait));
-            assert_eq!(headers[header::RETRY_AFTER], expected, "{wait} ms");
-        }
-    }
 }

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -18,7 +17,7 @@ use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Map, Value, json as value};
 
 use super::exchange::{LogFields, LoggedResponse};
-use super::plain::json_response;
+use super::plain::{json_response, set_retry_after};
 use crate::agent::{
     Agent, AgentAnswer, Binding, INTERNAL_ERROR_RETRY_AFTER, ProfileRefusal, ResponsibleParty,
     SerializedResponse,
@@ -31,8 +30,8 @@ use crate::tasks::{PushPage, TaskPage};
 /// Header that names the extensions in use. A constant, so that it is not parsed for each answer.
 const EXTENSIONS: HeaderName = HeaderName::from_static(a2a::EXTENSIONS_HEADER);
 
-/// Writer of refusals in the format of a binding. A given status is used; otherwise the binding's
-/// usual one for the error.
+/// Writer of refusals in the format of a binding. `status` replaces the HTTP status that the
+/// binding would use for the error.
 pub trait ErrorWriter {
     /// Writes a refusal by the protocol.
     fn protocol(&self, refusal: &A2aRefusal, status: Option<StatusCode>) -> LoggedResponse;
@@ -109,7 +108,7 @@ pub(super) fn too_often(exceeded: RateLimitExceeded) -> A2aRefusal {
     refusal.with_wait(exceeded.wait)
 }
 
-/// Returns a profile's refusal as `ErrorInfo`, a detail of a status.
+/// Returns a profile's refusal as `ErrorInfo`, one of the details of a `google.rpc.Status`.
 pub(super) fn error_info(refusal: &ProfileRefusal) -> Value {
     let texts = refusal.metadata.iter();
     let metadata: Map =
@@ -152,16 +151,11 @@ pub(super) fn private(mut response: Response) -> Response {
     response
 }
 
-/// Sets `Retry-After` in whole seconds, rounded up (RFC 9110 §10.2.3).
-pub(super) fn retry_after(response: &mut Response, wait: Duration) {
-    response.headers_mut().insert(header::RETRY_AFTER, RetryAfter::new(wait).seconds().into());
-}
-
 /// Sets the headers of a protocol refusal: `Retry-After` and `WWW-Authenticate`.
 pub(super) fn mark_refusal(response: &mut Response, refusal: &A2aRefusal) {
     head(response, None, refusal.challenge());
     if let Some(wait) = refusal.wait {
-        retry_after(response, wait);
+        set_retry_after(response.headers_mut(), RetryAfter::new(wait));
     }
 }
 
@@ -169,7 +163,7 @@ pub(super) fn mark_refusal(response: &mut Response, refusal: &A2aRefusal) {
 pub(super) fn set_retry_headers(response: &mut Response, refusal: &ProfileRefusal) {
     head(response, refusal.extension, refusal.challenge.as_deref());
     if let Some(wait) = refusal.wait {
-        retry_after(response, wait);
+        set_retry_after(response.headers_mut(), RetryAfter::new(wait));
     }
 }
 
@@ -261,7 +255,8 @@ pub(super) fn write<T: Serialize>(envelope: &T) -> Response {
     write_wrapped(envelope, 0)
 }
 
-/// Serialises a value around this many bytes that are already serialised.
+/// Serialises a value to a JSON response. `written` is the size in bytes of the parts of it that
+/// are serialised already, for which memory is reserved.
 pub(super) fn write_wrapped<T: Serialize>(envelope: &T, written: usize) -> Response {
     const SIZE_OF_ENVELOPE: usize = 1024;
     let mut bytes = Vec::with_capacity(SIZE_OF_ENVELOPE + written);

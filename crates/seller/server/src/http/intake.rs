@@ -17,11 +17,12 @@ use http_body_util::BodyExt as _;
 use tradepost_a2a::error::{A2aCode, A2aRefusal};
 use tradepost_a2a::{self as a2a, A2aRelease, older};
 use tradepost_document::fault::is_timeout;
-use tradepost_document::http::MediaType;
+use tradepost_document::http::{MediaType, RetryAfter};
 
 use super::cors;
 use super::head::{host, peer};
 use super::pending::{PendingMemory, RequestMemory};
+use super::plain::set_retry_after;
 use super::settings::HttpSettings;
 use crate::agent::{Agent, Caller, RequestMeta};
 use crate::auth::method::AuthRequest;
@@ -96,7 +97,7 @@ impl BodyError {
         match self {
             Self::TooLarge(limit) => refusal.with("maxBytes", limit.to_string()),
             Self::Late(timeout) => refusal.with("maxSeconds", timeout.as_secs_f64().to_string()),
-            Self::NoRoom => refusal.with_wait(Duration::from_secs(NO_ROOM_RETRY_AFTER.into())),
+            Self::NoRoom => refusal.with_wait(NO_ROOM_RETRY_AFTER.duration()),
             Self::Slow => refusal.with("minBytesPerSecond", MIN_BYTES_PER_SECOND.to_string()),
             Self::OtherType | Self::Encoded | Self::Broken => refusal,
         }
@@ -112,9 +113,7 @@ impl BodyError {
             Self::Encoded => {
                 headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
             }
-            Self::NoRoom => {
-                headers.insert(header::RETRY_AFTER, NO_ROOM_RETRY_AFTER.into());
-            }
+            Self::NoRoom => set_retry_after(headers, NO_ROOM_RETRY_AFTER),
             Self::TooLarge(_) | Self::OtherType | Self::Broken | Self::Late(_) | Self::Slow => {}
         }
     }
@@ -132,8 +131,8 @@ impl BodyError {
 /// that of the slowest network.
 pub(super) const MIN_BYTES_PER_SECOND: u64 = 240;
 
-/// Retry-after in seconds when pending bodies use all the memory.
-const NO_ROOM_RETRY_AFTER: u16 = 2;
+/// Retry-after when pending bodies use all the memory.
+const NO_ROOM_RETRY_AFTER: RetryAfter = RetryAfter::new(Duration::from_secs(2));
 
 /// Maximum number of bytes and maximum time for reading the rest of a refused body. A client that
 /// is still sending when its connection is closed loses the answer, because unread bytes reset the
@@ -421,8 +420,9 @@ pub async fn caller(
     Ok(Caller { address, principal, credential: ShownCredential::from_headers(&parts.headers) })
 }
 
-/// Identifies the caller of a request that another agent passes on. A credential may be that of another agent: where
-/// this one accepts callers without any, it takes the caller for such a one, and a failure is not counted.
+/// Authenticates the caller of a passed-on request, whose credential may be for another agent. If this agent requires
+/// no credential, an invalid or expired one makes the caller anonymous. Failures do not count towards the limit of
+/// failed credentials.
 ///
 /// # Errors
 /// The reason why the agent refuses the caller.

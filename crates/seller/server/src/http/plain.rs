@@ -1,8 +1,9 @@
-//! Answers outside every binding.
+//! Answers outside every binding, and parts that they share with those of the bindings.
 
 use axum::body::Body;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::json;
 
 use crate::fault::InternalError;
@@ -14,6 +15,23 @@ pub fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
     let json = header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
     response
+}
+
+/// Writes `Retry-After` in whole seconds, rounded up and at least one (RFC 9110 §10.2.3). It replaces an earlier one.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use axum::http::{HeaderMap, header};
+/// use tradepost_document::http::RetryAfter;
+/// use tradepost_server::http::set_retry_after;
+///
+/// let mut headers = HeaderMap::new();
+/// set_retry_after(&mut headers, RetryAfter::new(Duration::from_millis(1_200)));
+/// assert_eq!(headers[header::RETRY_AFTER], "2");
+/// ```
+pub fn set_retry_after(headers: &mut HeaderMap, wait: RetryAfter) {
+    headers.insert(header::RETRY_AFTER, wait.seconds().into());
 }
 
 /// Writes an error outside every binding, in the format of google.rpc.Status (A2A 1.0 §11.6).
@@ -39,4 +57,20 @@ pub(super) fn failed(fault: &InternalError) -> Response {
 // Tenants are not revealed (E-111).
 pub async fn not_found() -> Response {
     plain_error(StatusCode::NOT_FOUND, "NOT_FOUND", "nothing is here")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_wait_of_whole_seconds_is_not_prolonged() {
+        for (wait, expected) in [(2_000, "2"), (2_001, "3"), (1, "1"), (0, "1")] {
+            let mut headers = HeaderMap::new();
+            set_retry_after(&mut headers, RetryAfter::new(Duration::from_millis(wait)));
+            assert_eq!(headers[header::RETRY_AFTER], expected, "{wait} ms");
+        }
+    }
 }

@@ -17,7 +17,9 @@ use tradepost_document::problem::{DocumentPlace, Problems};
 use tradepost_document::text::decoded;
 use tradepost_server::agent::{ProfileRefusal, ResponsibleParty, SharedAgent};
 use tradepost_server::http::intake::{self, BodyError};
-use tradepost_server::http::{LogFields, Routes, host, json_response, mcp, not_found};
+use tradepost_server::http::{
+    LogFields, Routes, host, json_response, mcp, not_found, set_retry_after,
+};
 use tradepost_server::registry::AgentRegistry;
 use tradepost_server::tools::{CallOrigin, ToolAnswer, ToolCall, ToolOutcome};
 use tradepost_ucp::error::{UcpCode, UcpRefusal};
@@ -220,7 +222,7 @@ fn written(refusal: ProfileRefusal) -> Response {
         headers.insert(header::WWW_AUTHENTICATE, challenge);
     }
     if let Some(wait) = refusal.wait {
-        headers.insert(header::RETRY_AFTER, RetryAfter::new(wait).seconds().into());
+        set_retry_after(headers, RetryAfter::new(wait));
     }
     response.extensions_mut().insert(LogFields {
         code: refusal.row.name,

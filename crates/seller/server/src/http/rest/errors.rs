@@ -1,16 +1,17 @@
-//! Errors in the format of google.rpc.Status (A2A 1.0 §11.6), a profile's with its own document as
-//! a second detail.
+//! Errors in the format of `google.rpc.Status` (A2A 1.0 §11.6). A profile's refusal has its own
+//! document as the second of the `details`.
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use tradepost_a2a::error::{A2aRefusal, StatusDetails, retry_info};
 use tradepost_document::catalog::Vocabulary as _;
+use tradepost_document::http::RetryAfter;
 use tradepost_document::json::{Map, json};
 
 use crate::agent::{Binding, INTERNAL_ERROR_RETRY_AFTER, ProfileRefusal, ResponsibleParty};
 use crate::http::answers::{self, ErrorWriter};
 use crate::http::exchange::LoggedResponse;
-use crate::http::plain::json_response;
+use crate::http::plain::{json_response, set_retry_after};
 
 /// Writer of errors for this binding. `error.code` is the HTTP status.
 // All errors have this format (A2A 1.0 §11.6, E-09).
@@ -57,12 +58,12 @@ impl ErrorWriter for HttpJsonErrors {
     }
 }
 
-/// Sets `Retry-After` on temporary errors.
+/// Sets `Retry-After` on temporary errors that have none.
 // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
 fn come_back(response: &mut Response) {
-    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
-        let wait = response.headers_mut().entry(header::RETRY_AFTER);
-        wait.or_insert_with(|| INTERNAL_ERROR_RETRY_AFTER.as_secs().into());
+    let is_temporary = response.status() == StatusCode::SERVICE_UNAVAILABLE;
+    if is_temporary && !response.headers().contains_key(header::RETRY_AFTER) {
+        set_retry_after(response.headers_mut(), RetryAfter::new(INTERNAL_ERROR_RETRY_AFTER));
     }
 }
 
