@@ -1,10 +1,10 @@
 //! Reports that an ad server makes in its own time. Nobody waits here for one: the caller is told to come again, and the
 //! next call looks at the same report.
 
-use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::civil::Date;
+use tradepost_document::cache::BoundedCache;
 
 use crate::port::AdServerError;
 
@@ -20,14 +20,20 @@ pub(crate) struct ReportPeriod {
     pub(crate) to: Date,
 }
 
-/// Reports that an ad server is making.
-#[derive(Debug, Default)]
-pub(crate) struct PendingReports(Mutex<VecDeque<PendingReport>>);
+/// Reports that an ad server is making, by the number of the order.
+#[derive(Debug)]
+pub(crate) struct PendingReports(Mutex<BoundedCache<u64, PendingReport>>);
 
 #[derive(Debug)]
 struct PendingReport {
     period: ReportPeriod,
     id: String,
+}
+
+impl Default for PendingReports {
+    fn default() -> Self {
+        Self(Mutex::new(BoundedCache::new(MAX_PENDING)))
+    }
 }
 
 impl PendingReports {
@@ -57,25 +63,24 @@ impl PendingReports {
         );
         if !is_pending {
             let mut reports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            reports.retain(|report| report.period != period);
+            if reports.peek(&period.order).is_some_and(|report| report.period == period) {
+                reports.remove(&period.order);
+            }
         }
         read
     }
 
     fn get(&self, period: ReportPeriod) -> Option<String> {
-        let reports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        reports.iter().find(|report| report.period == period).map(|report| report.id.clone())
+        let mut reports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let report = reports.get(&period.order).filter(|report| report.period == period);
+        report.map(|report| report.id.clone())
     }
 
-    /// Remembers a report; the oldest is forgotten when there are too many.
+    /// Remembers a report in place of an earlier one of the order: Google has one report of an order, which is made anew
+    /// for another period.
     fn insert(&self, period: ReportPeriod, id: String) {
         let mut reports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Google has one report of an order, which is made anew for another period.
-        reports.retain(|report| report.period.order != period.order);
-        if reports.len() >= MAX_PENDING {
-            reports.pop_front();
-        }
-        reports.push_back(PendingReport { period, id });
+        reports.insert(period.order, PendingReport { period, id });
     }
 }
 
@@ -105,5 +110,18 @@ mod tests {
         // An order has one report.
         assert_eq!(id(&reports, 3, "e").await, "e");
         assert_eq!(id(&reports, 2, "f").await, "f");
+    }
+
+    #[test]
+    fn a_report_that_is_read_again_and_again_stays() {
+        let reports = PendingReports::default();
+        let day = date(2026, 12, 1);
+        let of = |order| ReportPeriod { order, from: day, to: day };
+        reports.insert(of(0), "kept".to_owned());
+        for order in 1..2 * MAX_PENDING as u64 {
+            reports.insert(of(order), order.to_string());
+            assert_eq!(reports.get(of(0)).as_deref(), Some("kept"));
+        }
+        assert_eq!(reports.get(of(1)), None);
     }
 }

@@ -19,11 +19,11 @@ use tradepost_server::clock::Clock;
 use crate::client::{MAX_DETAIL, RawAnswer, exchange, refused};
 use crate::port::{AdServerError, RefusalReason};
 
-/// What the token is asked for: the REST interface, and the SOAP interface.
+/// Permissions that the token is requested with: for the REST interface and for the SOAP interface.
 const SCOPES: &str =
     "https://www.googleapis.com/auth/admanager https://www.googleapis.com/auth/dfp";
 
-/// Kind of the exchange (RFC 7523 §8.1).
+/// Value of `grant_type` in the request for a token (RFC 7523 §8.1).
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 /// Time for which an assertion is valid; Google accepts no more.
@@ -35,8 +35,9 @@ const MARGIN: Duration = Duration::from_mins(1);
 /// Maximum time for which a token is cached, whatever it says.
 const MAX_LIFETIME: Duration = Duration::from_hours(1);
 
-/// Time for which a token in place of a refused one counts as new: an operation sends several requests with it, and
-/// a refusal of the last one must not look like an end of its time for ever.
+/// Time for which a token that replaces a refused one counts as new. A refused token that is not new may have
+/// expired, so that the operation is retried with another one. Without this time, an operation of several requests
+/// whose last one is always refused would be retried for ever.
 const NEW_TOKEN_PERIOD: Duration = Duration::from_mins(1);
 
 /// Maximum size of an answer with a token in bytes.
@@ -103,7 +104,8 @@ struct TokenAnswer {
 }
 
 impl ServiceAccount {
-    /// Reads a key file as Google gives it out. Problems quote nothing of it.
+    /// Reads the key file of a service account, as Google issues it. Problems quote nothing of it,
+    /// because it holds a secret.
     pub(crate) fn read(text: &str) -> Result<Self, &'static str> {
         let file: KeyFile = json::from_str(text)
             .map_err(|_| "give the JSON key file of a service account of Google's")?;
@@ -153,7 +155,8 @@ impl ServiceAccount {
     }
 }
 
-/// Returns true for an address that nobody in between can read: https, or this machine by its number.
+/// Returns true for an address to which nobody on the way can read requests: https, or this machine
+/// by its IP address.
 pub(crate) fn is_secure(url: &str) -> bool {
     reqwest::Url::parse(url).is_ok_and(|url| {
         let is_here = matches!(url.host_str(), Some("127.0.0.1" | "[::1]"));

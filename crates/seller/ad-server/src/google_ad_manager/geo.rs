@@ -1,10 +1,10 @@
 //! Google's ids of countries, regions and metro areas, looked up in its list of geographical targets and cached.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
+use tradepost_document::cache::BoundedCache;
 use tradepost_publisher::ad_server::{LineItemSpec, PackageProblem};
 
 use super::GoogleAdManager;
@@ -15,7 +15,7 @@ use crate::check::{TARGETING, problem};
 use crate::client::{AdServerRequest, refused, typed};
 use crate::port::{AdServerError, RefusalReason};
 
-/// Maximum number of cached ids. There are fewer countries, regions and metro areas that can be named.
+/// Maximum number of cached places, misses included. There are fewer countries, regions and metro areas.
 const MAX_CACHED: usize = 2_000;
 
 /// Maximum number of places that one call looks up: one order must not use up the time and the quota of all. The call is
@@ -34,7 +34,7 @@ const MISS_LIFETIME: Duration = Duration::from_hours(1);
 const METRO_BASE: u32 = 200_000;
 
 /// A place that a targeting names.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum GeoPlace {
     /// A country (ISO 3166-1).
     Country(String),
@@ -73,24 +73,25 @@ struct CachedPlace {
 }
 
 /// Places that were looked up. Those that are not there are looked up again after an hour.
-#[derive(Debug, Default)]
-pub(super) struct GeoCache(Mutex<BTreeMap<GeoPlace, CachedPlace>>);
+#[derive(Debug)]
+pub(super) struct GeoCache(Mutex<BoundedCache<GeoPlace, CachedPlace>>);
+
+impl Default for GeoCache {
+    fn default() -> Self {
+        Self(Mutex::new(BoundedCache::new(MAX_CACHED)))
+    }
+}
 
 impl GeoCache {
     fn get(&self, place: &GeoPlace, now: Duration) -> Option<CachedPlace> {
-        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        cached.get(place).filter(|cached| cached.ends.is_none_or(|ends| now < ends)).cloned()
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = cached.get(place).filter(|found| found.ends.is_none_or(|ends| now < ends));
+        found.cloned()
     }
 
-    fn keep(&self, place: &GeoPlace, id: Option<String>, now: Duration) {
-        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if cached.len() >= MAX_CACHED {
-            cached.retain(|_, cached| cached.id.is_some());
-        }
-        if cached.len() >= MAX_CACHED {
-            cached.clear();
-        }
+    fn insert(&self, place: &GeoPlace, id: Option<String>, now: Duration) {
         let ends = id.is_none().then(|| now.saturating_add(MISS_LIFETIME));
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         cached.insert(place.clone(), CachedPlace { id, ends });
     }
 }
@@ -225,7 +226,7 @@ impl GoogleAdManager {
             return Ok(cached.id);
         }
         let found = look_up.await?;
-        self.geo.keep(place, found.clone(), self.clock.elapsed());
+        self.geo.insert(place, found.clone(), self.clock.elapsed());
         Ok(found)
     }
 
