@@ -127,7 +127,8 @@ impl SellerAddress {
         promise: Idempotency,
     ) -> Result<Recovered<SellerAnswer>, BridgeError> {
         let client = self.client().await.map_err(|failure| self.to_error(&failure))?;
-        // The person has agreed to exactly this request; rows of the error catalog must not change it.
+        // The person has agreed to exactly this request, so that failed rows of it must not be sent
+        // again on their own.
         let client =
             if row.asks == ConsentQuestion::NotNeeded { client } else { client.without_rows() };
         // Measured before the first attempt, because the seller's promise counts from then.

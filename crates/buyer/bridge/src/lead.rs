@@ -112,7 +112,8 @@ impl Bridge {
         let mut cleaner = Cleaner::full();
         let receipt = cleaner.clean(answer.data());
         let message = clean_message(answer.message());
-        // The dealer recognises the customer by this id (C-19). An id that would have to be altered is left out.
+        // The dealer recognises the caller by this id when a lead is sent again (docs/requirements, C-19). An id
+        // that would have to be altered is left out.
         let conversation =
             answer.context_id.as_deref().filter(|id| is_plain_token(id, MAX_CONVERSATION));
         let document = object!({

@@ -1,6 +1,6 @@
-//! Bearer tokens, and the origins that each is for. The server at an address writes the card there, which
-//! must not decide where a token is sent: a token is sent to the origin that it was given for, or to a host
-//! in a card signed by a trusted key.
+//! Bearer tokens, and the origins that each may be sent to. An agent's server writes its own card, so that
+//! a card alone must not decide where a token is sent: a token is sent to the origin that it was given for,
+//! or to a host in a card signed by a trusted key.
 
 use std::fmt;
 use std::str::FromStr;
@@ -48,7 +48,7 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// Bearer token, and the origins that it is for.
+/// Bearer token, and the origins that it may be sent to.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BearerToken {
     token: String,
@@ -112,7 +112,7 @@ pub(crate) struct SentToken {
 }
 
 impl SentToken {
-    /// Creates it for an endpoint.
+    /// Creates the header for an endpoint.
     ///
     /// # Errors
     /// `Unsent`, when the token may not be sent there or cannot be sent in a header.

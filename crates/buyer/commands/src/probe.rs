@@ -137,7 +137,7 @@ pub struct Arguments {
     /// requests.
     #[arg(long)]
     allow_writes: bool,
-    /// Do not send messages that a generic agent would work on.
+    /// Skip checks that send a message to a generic agent, which might act on it.
     #[arg(long)]
     no_messages: bool,
     /// Message to a generic agent. The default is a fixed sentence and, if that is refused, the

@@ -47,7 +47,7 @@ pub fn write(report: &AgentReport) -> String {
         };
         let title = format!("{title}: {} on {}", check.id, finding.on);
         let text = format!(
-            "{} ({})\nfound: {}\nmend: {}",
+            "{} ({})\nfound: {}\nfix: {}",
             check.title,
             check.section,
             finding.verdict.text(),

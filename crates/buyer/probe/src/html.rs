@@ -92,7 +92,7 @@ fn fixes(out: &mut String, report: &AgentReport) {
     if failures.is_empty() {
         return;
     }
-    out.push_str("<section class=\"mend\">\n<h2>What to mend</h2>\n<ol>\n");
+    out.push_str("<section class=\"fixes\">\n<h2>What to fix</h2>\n<ol>\n");
     for finding in failures {
         let check = finding.check;
         let level = check.level.name();
@@ -100,7 +100,7 @@ fn fixes(out: &mut String, report: &AgentReport) {
         let _ = writeln!(
             out,
             "<li class=\"{class}\"><p><b class=\"word {class}\">{level} {}</b> {} \
-             <code>{}</code> on {}</p><p>found: {}</p><p>mend: {}</p></li>",
+             <code>{}</code> on {}</p><p>found: {}</p><p>fix: {}</p></li>",
             words(finding),
             escape(check.title),
             escape(check.id),
@@ -235,7 +235,7 @@ fn row(out: &mut String, finding: &CheckFinding) {
     }
     let _ = writeln!(
         out,
-        "<dl><dt>why</dt><dd>{}</dd><dt>mend</dt><dd>{}</dd><dt>source</dt><dd>{} · {}</dd></dl>",
+        "<dl><dt>why</dt><dd>{}</dd><dt>fix</dt><dd>{}</dd><dt>source</dt><dd>{} · {}</dd></dl>",
         escape(check.why),
         escape(check.fix),
         escape(check.section),

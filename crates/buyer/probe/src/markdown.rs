@@ -22,7 +22,7 @@ pub fn write(report: &AgentReport) -> String {
     }
     let failures = report.failures();
     if !failures.is_empty() {
-        out.push_str("\n### What to mend\n\n");
+        out.push_str("\n### What to fix\n\n");
         let row = |finding: &&super::report::CheckFinding| {
             let check = finding.check;
             let what = format!(
@@ -36,7 +36,7 @@ pub fn write(report: &AgentReport) -> String {
             vec![level, what, plain(finding.verdict.text()), plain(check.fix)]
         };
         let rows: Vec<_> = failures.iter().map(row).collect();
-        out.push_str(&table(&["", "check", "found", "mend"], &rows));
+        out.push_str(&table(&["", "check", "found", "fix"], &rows));
     }
     out.push_str("\n### Counts\n\n");
     let row = |level: &RequirementLevel| {

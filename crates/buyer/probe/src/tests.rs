@@ -198,23 +198,23 @@ fn without_a_grade_junit_has_an_error() {
 #[test]
 fn annotations_have_the_requirements_level_in_one_command_each() {
     expect![[r#"
-        ::error title=MUST is broken%3A a2a.card.served on JSONRPC::The agent card is at its well-known address (A2A §8.2)%0Afound: <b>[31m & "x"%0Amend: answer GET /.well-known/agent-card.json with 200 and an AgentCard as JSON
-        ::warning title=SHOULD is not kept%3A a2a.card.content-type on JSONRPC::The card is served as JSON (A2A §8.2)%0Afound: 100%25%0A::error::not yours, @you | `x`%0Amend: send Content-Type: application/json
-        ::notice title=MAY is not done%3A a2a.card.last-modified on JSONRPC::The card says when it was changed (A2A §8.6.1)%0Afound: no date%0Amend: send Last-Modified
+        ::error title=MUST is broken%3A a2a.card.served on JSONRPC::The agent card is at its well-known address (A2A §8.2)%0Afound: <b>[31m & "x"%0Afix: answer GET /.well-known/agent-card.json with 200 and an AgentCard as JSON
+        ::warning title=SHOULD is not kept%3A a2a.card.content-type on JSONRPC::The card is served as JSON (A2A §8.2)%0Afound: 100%25%0A::error::not yours, @you | `x`%0Afix: send Content-Type: application/json
+        ::notice title=MAY is not done%3A a2a.card.last-modified on JSONRPC::The card says when it was changed (A2A §8.6.1)%0Afound: no date%0Afix: send Last-Modified
         ::error title=tradepost probe::https://a.example: grade C: breaks a few MUSTs
     "#]].assert_eq(&github::write(&report()));
 }
 
 #[test]
-fn a_summary_in_markdown_begins_with_what_to_mend() {
+fn a_summary_in_markdown_begins_with_what_to_fix() {
     expect![[r###"
         ## A &amp; B: grade C
 
         https&#58;//a.example breaks a few MUSTs.
 
-        ### What to mend
+        ### What to fix
 
-        | | check | found | mend |
+        | | check | found | fix |
         |---|---|---|---|
         | **MUST** | The agent card is at its well-known address `a2a.card.served` on JSONRPC (A2A §8.2) | &lt;b&gt;\\u001b\[31m &amp; "x" | answer GET /.well-known/agent-card.json with 200 and an AgentCard as JSON |
         | **SHOULD** | The card is served as JSON `a2a.card.content-type` on JSONRPC (A2A §8.2) | 100% ::error::not yours, &#64;you \| \`x\` | send Content-Type: application/json |
@@ -238,14 +238,14 @@ fn a_summary_in_markdown_begins_with_what_to_mend() {
 }
 
 #[test]
-fn the_page_begins_with_what_to_mend_and_explains_verdicts() {
+fn the_page_begins_with_what_to_fix_and_explains_verdicts() {
     let page = html::write(&report());
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not in {page}"));
     let must = place("<b class=\"word fail\">MUST broken</b>");
     let should = place("<b class=\"word should\">SHOULD not kept</b>");
     let may = place("<b class=\"word may\">MAY not done</b>");
     let counts = place("<section class=\"levels\">");
-    assert!(place("What to mend") < must && must < should && should < may && may < counts);
+    assert!(place("What to fix") < must && must < should && should < may && may < counts);
     for row in [
         "<span class=\"word fail\">broken</span>",
         "<span class=\"word may\">not done</span>",

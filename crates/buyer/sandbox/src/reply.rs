@@ -84,7 +84,8 @@ impl BuyerReply {
     }
 }
 
-/// Reads `details.retry_after_ms` or `details.retry_after_seconds` (`R-ER-07`), rounded up.
+/// Reads `details.retry_after_ms` or `details.retry_after_seconds` of an AAP refusal (`errors`,
+/// `R-ER-07`), rounded up.
 fn details_wait(details: &Value) -> Option<SignedDuration> {
     let number = |name: &str| details.get(name)?.as_number()?.as_f64();
     let milliseconds = number("retry_after_ms").and_then(RetryAfter::from_milliseconds);

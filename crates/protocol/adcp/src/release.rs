@@ -1,7 +1,7 @@
 //! Differences of other AdCP releases from 3.1, in which a publisher's answers are written: one
 //! table of members that are renamed, left out or have other values, and one of members that 3.2
 //! [adds](added) to requests and that this publisher does not support. A seller passes a finished
-//! answer to [`translate`], and a request to [`added::settle`]; all other code knows one release only.
+//! answer to [`translate`], and a request to [`added::remove_defaults`]; all other code knows one release only.
 
 use super::AdcpTool;
 use super::error::AdcpRelease;

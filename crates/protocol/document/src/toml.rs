@@ -75,7 +75,7 @@ pub fn read<T>(
         mistakes.push(TomlMistake {
             line: None,
             key: String::new(),
-            message: format!("{unlisted} further mistakes are not listed; mend these first"),
+            message: format!("{unlisted} further mistakes are not listed; fix these first"),
         });
     }
     read.filter(|_| mistakes.is_empty()).ok_or(mistakes)

@@ -35,7 +35,7 @@ pub struct Message {
     pub kind: MessageKind,
     /// Code; the vocabulary is open.
     pub code: &'static str,
-    /// JSONPath of what it is about.
+    /// JSONPath of the member that it is about.
     pub path: Option<String>,
     /// Text for people and models.
     pub content: String,
@@ -65,7 +65,7 @@ impl Message {
         Self { kind: MessageKind::Info, ..Self::warning(code, content) }
     }
 
-    /// Sets what it is about.
+    /// Sets the path of the member that it is about.
     #[must_use]
     pub fn at(self, path: String) -> Self {
         Self { path: Some(path), ..self }

@@ -86,7 +86,7 @@ pub struct Console {
     store: Arc<Store>,
     sellers: Arc<RunningDealers>,
     /// Publishers of the process.
-    sales: Vec<Arc<PublisherAgent>>,
+    publishers: Vec<Arc<PublisherAgent>>,
     deliveries: Arc<Deliveries>,
     clock: Clock,
     sign_in: SignInService,
@@ -178,7 +178,7 @@ impl Console {
             provider: settings.oidc.clone().map(provider).transpose()?,
             store: Arc::clone(&wiring.store),
             sellers: Arc::clone(&wiring.sellers),
-            sales: wiring.sales.clone(),
+            publishers: wiring.publishers.clone(),
             deliveries: Arc::clone(&wiring.deliveries),
             sign_in: SignInService::new(settings, server.tls.is_some(), &clock, &*wiring.store)?,
             prober: Arc::new(prober::Prober::new(Arc::clone(&wiring.store), clock.clone())),

@@ -14,9 +14,10 @@ use tradepost_store::Store;
 /// Warning about a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListingWarning {
-    /// No out-the-door price (`R-PR-01`).
+    /// No out-the-door price (AAP 1.1 `pricing-and-ftc`, `R-PR-01`).
     NoPrice,
-    /// Out-the-door price without fees that every buyer pays (`R-PR-01`).
+    /// Out-the-door price without fees that every buyer pays (AAP 1.1 `pricing-and-ftc`,
+    /// `R-PR-01`).
     WithoutFees,
     /// No photo.
     NoPhoto,

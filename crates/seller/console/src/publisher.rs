@@ -29,7 +29,7 @@ impl Console {
     ) -> Result<Arc<PublisherAgent>, PageError> {
         let own = visitor.dealer_id().filter(|_| visitor.member.role.is_of_publisher());
         let own = own.ok_or(PageError::NotFound)?;
-        let found = self.sales.iter().find(|agent| agent.profile.id == own);
+        let found = self.publishers.iter().find(|agent| agent.profile.id == own);
         found.cloned().ok_or(PageError::NotFound)
     }
 
@@ -69,8 +69,8 @@ impl Console {
         Ok(ConsoleReply::see(show_link(DecisionSubject::Buy, id, None, Some("retried"))))
     }
 
-    /// Returns the page for an operation on an order that was refused. Others than the publisher's staff are told
-    /// what those are told who ask for nothing.
+    /// Returns the page for an operation on an order that was refused. Answers 404 to anyone who is
+    /// not on the publisher's staff, as for an unknown id.
     pub(super) fn order_refused(error: AdminError<OrderRefusal>) -> PageError {
         PageError::from_admin(error, |refusal| match refusal {
             OrderRefusal::Stranger | OrderRefusal::Unknown => PageError::NotFound,
@@ -186,7 +186,7 @@ impl Console {
         let name = matter_name(matter);
         PageError::from_admin(error, |refusal| {
             let denied = match refusal {
-                // Others than the publisher's staff are told what those are told who ask for nothing.
+                // Answers 404 to anyone who is not on the publisher's staff, as for an unknown id.
                 DecisionRefusal::Stranger => return PageError::NotFound,
                 DecisionRefusal::Undecided(denied) => denied,
             };

@@ -98,7 +98,8 @@ pub(crate) fn admit(
         .map(|reference| account(publisher, call, &rights, &reference, "account", phase))
         .transpose();
     if !publisher.has(call.tool) {
-        // A caller that could not call it anyway is told that, because that can be fixed (`R-5`).
+        // A caller without permission for the tool is told so, because a permission can be granted
+        // and a missing tool cannot (AdCP 3.1 `error-handling`, `R-5`).
         let account = found.ok().flatten();
         rights.permit(account.as_ref().and_then(known_id))?;
         return Err(refusals::unsupported().into());

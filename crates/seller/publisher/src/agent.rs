@@ -53,7 +53,8 @@ tradepost_document::words! {
     }
 }
 
-/// Rights of a caller on an account; what is not restricted is permitted (`R-11`).
+/// Rights of a caller on an account, from which `authorization` in answers is made; what is not
+/// restricted is permitted (AdCP 3.1 `accounts/overview`, `R-11`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountRights {
     /// Tools that it may call; all when `None`.

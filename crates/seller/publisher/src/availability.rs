@@ -1,5 +1,7 @@
-//! Availability at the ad server, and what a caller is told when it cannot be asked (`Y-1`, `Y-2`). No text
-//! of the ad server reaches a caller.
+//! Availability at the ad server, and what a caller is told when it cannot be asked: `STALE_RESPONSE`
+//! beside an earlier answer, or a failure: `SERVICE_UNAVAILABLE`, or `CONFIGURATION_ERROR` when the ad
+//! server is not set up (AdCP 3.1 `error-handling`; `Y-1`, `Y-2`). No text of the ad server reaches a
+//! caller.
 
 use jiff::Timestamp;
 use tradepost_adcp::error::{AdcpCode, AdcpError};

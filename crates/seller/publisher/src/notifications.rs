@@ -137,7 +137,7 @@ impl TaskFinisher<'_> {
             return Ok(());
         };
         // One id for the change and a key for each delivery: the id shows a buyer that two of its subscribers
-        // heard the same, the key shows a receiver what was sent twice (`W-4`).
+        // heard the same, the key shows a receiver what was sent twice (AdCP 3.1 `error-handling`, `W-4`).
         let change = self.publisher.services.fresh_id("creative-change");
         let reason = turn.reason.unwrap_or(CreativeChangeReason::usual(from, to));
         for subscriber in account.thing.subscribers(STATUS_CHANGED) {

@@ -64,8 +64,9 @@ const MAX_SETTLED_PER_TRANSACTION: usize = 500;
 const MAX_SETTLE_TRANSACTIONS: usize = 20;
 
 impl Publisher {
-    /// Answers a task of AdCP that this seller does not have. A caller that could not call it anyway is told
-    /// that instead, because that can be fixed (`R-5`).
+    /// Answers a task of AdCP that this seller does not have. A caller without permission for it is told so
+    /// instead, because a permission can be granted and a missing task cannot (AdCP 3.1 `error-handling`,
+    /// `R-5`).
     #[must_use]
     pub fn lacking(&self, task: &str, caller: &BuyerCaller, arguments: &Map) -> AdcpAnswer {
         let denied =
@@ -92,7 +93,8 @@ impl Publisher {
             let mut arguments = call.arguments;
             return AdcpAnswer { context: arguments.swap_remove("context"), ..cached };
         }
-        // Taken before the checks, because refusals repeat it as well (`X-2`).
+        // Taken before the checks, because every answer, also a refusal, repeats the caller's
+        // `context` (AdCP 3.1 `error-handling`, `X-2`).
         let context = call.arguments.get("context").cloned();
         let keyed = call.tool.keyed() || IdempotencyKey::is_taken(&call);
         // Before all checks, because the release decides the words of every refusal.
@@ -281,7 +283,8 @@ impl Publisher {
     }
 
     fn internal_error(&self, broken: &InternalError) -> AdcpAnswer {
-        // The caller gets the id of the log entry, and nothing of the cause (`Y-5`, `Z-4`).
+        // The caller gets the id of the log entry, and nothing of the cause (AdCP 3.1
+        // `error-handling`, `Y-5`; `transport-errors`, `Z-4`).
         let error_id = self.services.report(broken);
         AdcpAnswer::failed(refusals::internal_error().with("error_id", error_id), Vec::new())
     }
@@ -317,14 +320,15 @@ impl Publisher {
         release: AdcpRelease,
     ) -> Result<ToolRequest, ToolError> {
         // The schema leaves `context` and `ext` open, so that a credential there passes it; it is
-        // looked for by name, and the caller's own by its value, at every depth (`A-7`).
+        // looked for by name, and the caller's own by its value, at every depth (AdCP 3.1
+        // `authentication`, `A-7`).
         let by_name = credentials::find(sent);
         let by_value = credential.map(|own| own.find_in(sent)).unwrap_or_default();
         if !by_name.is_empty() || !by_value.is_empty() {
             return Err(credential_in_arguments(&by_name, &by_value).into());
         }
         tools::before_schema(tool, sent)?;
-        let settled = added::settle(tool, release, sent);
+        let settled = added::remove_defaults(tool, release, sent);
         let unsupported = settled.unsupported.iter();
         AdcpRefusal::of_all(unsupported.map(|pointer| unsupported_member(pointer)).collect())?;
         let arguments = settled.request;
@@ -564,7 +568,8 @@ fn violations(issues: Issues) -> AdcpError {
     }
 }
 
-/// Refuses a credential in the arguments. Names the members, never what is in them (`A-7`, `A-10`).
+/// Refuses a credential in the arguments. Names the members, never what is in them (AdCP 3.1
+/// `authentication`, `A-7`; `error-handling`, `A-10`).
 fn credential_in_arguments(by_name: &[String], by_value: &[String]) -> AdcpError {
     let message = "a credential stands in the arguments; send it in the Authorization header alone, \
                    and replace the one that was sent";

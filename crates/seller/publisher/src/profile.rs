@@ -41,7 +41,9 @@ pub struct PublisherProfile {
     pub spend_limits: Vec<SpendLimit>,
     /// Amounts above which two persons approve a media buy, one for each currency that has one.
     pub four_eyes: Vec<FourEyesLimit>,
-    /// True when refusals of requests that violate their schema name the published rule (`I-8`).
+    /// True when refusals of requests that violate their schema name the published rule
+    /// (`schema_id`, `schemaPath`, `discriminator`), which a seller may leave out (AdCP 3.1
+    /// `error-handling`, `I-8`).
     pub internals: bool,
     /// Signing of requests and webhooks.
     pub signing: Signing,
@@ -137,7 +139,7 @@ pub struct RequestSigning {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Onboarding {
     /// True when credentials that are mapped to no agent may do business. Otherwise they may only read what
-    /// the seller can do (`G-2`).
+    /// the seller can do; the rest is refused in general terms (AdCP 3.1 `error-handling`, `G-2`).
     pub strangers: bool,
     /// True when the first request that changes something opens an account for a brand and an operator that
     /// were not declared. Only in a sandbox, and only for agents whose identity is established: the billed
@@ -145,9 +147,11 @@ pub struct Onboarding {
     pub implicit: bool,
     /// Review of a new account by a person before it can be used; accounts for tests need none.
     pub review: Option<AccountReview>,
-    /// Operators that the publisher bills; every one when `None` (`B-1`).
+    /// Operators that the publisher bills; every one when `None`. Billing another is refused with
+    /// `BILLING_NOT_SUPPORTED` (AdCP 3.1 `error-handling`, `B-1`).
     pub operators: Option<BTreeSet<String>>,
-    /// Domains that house several brands: an account there names one by its id (`B-7`).
+    /// Domains that house several brands: an account there names one by its id. `sync_accounts`
+    /// opens none without it (`BRAND_REQUIRED`; AdCP 3.1 `error-handling`, `B-7`).
     pub houses: BTreeSet<String>,
 }
 
@@ -169,6 +173,7 @@ impl Default for Onboarding {
 pub struct AccountReview {
     /// Description of the step.
     pub message: String,
-    /// Address for the step, on the seller's own domain (`Z-3`).
+    /// Address for the step, on the seller's own domain, because buyers follow no other (AdCP 3.1
+    /// `transport-errors`, `Z-3`).
     pub url: Option<String>,
 }

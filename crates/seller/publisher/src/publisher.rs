@@ -57,7 +57,8 @@ impl Publisher {
         Self { profile, capabilities: Arc::default(), ..self.clone() }
     }
 
-    /// Returns its tools, in the order of the table; the same for every caller (`N-4`).
+    /// Returns its tools, in the order of the table. Every caller gets the same list (AdCP 3.1
+    /// `error-handling`, `N-4`).
     #[must_use]
     pub fn tools(&self) -> Vec<AdcpTool> {
         use tradepost_document::catalog::Vocabulary as _;

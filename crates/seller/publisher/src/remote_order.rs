@@ -230,7 +230,7 @@ impl ProblemKind {
                  the order"
             }
             Self::Refused => {
-                "mend what the ad server has refused, then retry the order, or cancel the media buy"
+                "fix what the ad server has refused, then retry the order, or cancel the media buy"
             }
             Self::Declined => "clear it up with those who declined it, or cancel the media buy",
             Self::Vanished => {
@@ -363,7 +363,7 @@ impl RemoteOrder {
     /// Has it worked on because the buy or a creative of it has changed.
     fn mark(&mut self, now: Timestamp) {
         self.marks += 1;
-        // What was undone stays so until a person has mended it, or the buy is canceled. Its deals go on.
+        // What was undone stays so until a person has fixed it, or the buy is canceled. Its deals go on.
         if !self.undoing || !self.deals.is_empty() {
             self.phase = RemotePhase::Due;
             self.due_at = Some(now);

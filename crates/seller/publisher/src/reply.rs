@@ -18,7 +18,7 @@ pub struct ToolReply {
     pub written: Vec<(&'static str, JsonPieces)>,
     /// The other members of the payload.
     pub body: Map,
-    /// Warnings for the caller (`T-2`).
+    /// Warnings beside a successful answer (AdCP 3.1 `error-handling`, `T-2`).
     pub warnings: Vec<AdcpError>,
     /// True when an earlier reply is repeated.
     pub replayed: bool,

@@ -1,5 +1,6 @@
 //! Resolve, then authorize: the only way to an entity by its id. An absent entity and another tenant's are
-//! the same value, the same bytes and the same work (`U-1` to `U-10`).
+//! the same value, the same bytes and the same work, so that no caller learns which ids exist (AdCP 3.1
+//! `error-handling`; `U-1` to `U-10`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -112,7 +113,7 @@ impl Rights {
         let is_there = found.is_some();
         let owner = found.unwrap_or_default();
         // `|` and not `||`: both are evaluated whatever the first gives, also for an absent account, so that
-        // the time tells nothing (`U-9`).
+        // the time tells nothing (AdCP 3.1 `error-handling`, `U-9`).
         let permitted = (owner.owner == tenant) | self.grants.contains_key(id);
         if is_there && permitted { reader.find(id) } else { Ok(None) }
     }
@@ -242,7 +243,8 @@ impl NaturalKey {
         }
     }
 
-    /// Returns true if it names a house of several brands, and none of them (`B-7`).
+    /// Returns true if it names a house of several brands, and none of them: no account is opened
+    /// for it (`BRAND_REQUIRED`; AdCP 3.1 `error-handling`, `B-7`).
     pub(crate) fn lacks_brand(&self, onboarding: &Onboarding) -> bool {
         self.brand_id.is_none() && onboarding.houses.contains(&self.domain)
     }

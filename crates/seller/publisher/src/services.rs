@@ -20,7 +20,8 @@ pub trait Services: Send + Sync + Debug {
     /// Creates an identifier that cannot be guessed, after a prefix: `mb_…`.
     fn fresh_id(&self, prefix: &str) -> String;
 
-    /// Counts a request of a principal against its limit (`H-5`).
+    /// Counts a request of a principal against its limit. One above the limit is refused, neither
+    /// queued nor dropped (AdCP 3.1 `error-handling`, `H-5`).
     ///
     /// # Errors
     /// The time to wait, when there were too many.

@@ -1,5 +1,5 @@
 //! Store of the publisher. Entities of all owners are stored alike, by kind and id: looking up an absent one,
-//! another tenant's and one's own is the same work (`U-7`, `U-9`).
+//! another tenant's and one's own is the same work (AdCP 3.1 `error-handling`; `U-7`, `U-9`).
 
 use std::collections::BTreeSet;
 use std::fmt;

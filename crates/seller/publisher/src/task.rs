@@ -52,7 +52,8 @@ kept! {
         /// Release in which it was submitted, and in which its end is announced.
         #[serde(default = "usual_release")]
         release: AdcpRelease,
-        /// The caller's `context` (`X-2`).
+        /// The caller's `context`, which answers and webhooks repeat (AdCP 3.1 `error-handling`,
+        /// `X-2`).
         context?: Option<Value>,
         /// Requests and responses, the oldest first (`history` of `get_task_status`).
         history?: Vec<Value>,
@@ -91,7 +92,7 @@ kept! {
         url: String,
         /// Authentication that the receiver wants (`authentication`), as given.
         authentication?: Option<Value>,
-        /// The body: the same bytes at every attempt (`W-4`).
+        /// The body: the same bytes at every attempt (AdCP 3.1 `error-handling`, `W-4`).
         body: String,
         /// Number of attempts.
         attempts: u32,

@@ -94,8 +94,8 @@ impl ToolCall {
     }
 }
 
-/// Returns true if a `context` comes back with the answer (`X-2`): it has to be an object without a
-/// credential in it (`A-10`).
+/// Returns true if a `context` comes back with the answer (AdCP 3.1 `error-handling`, `X-2`): it
+/// has to be an object without a credential in it, because no answer repeats a credential (`A-10`).
 #[must_use]
 pub fn may_be_repeated(context: &Value) -> bool {
     context.is_object() && credentials::find(context).is_empty()
@@ -107,7 +107,8 @@ pub struct BuyerCaller {
     /// Name of the credential, by which requests are counted.
     pub principal: String,
     /// Buyer agent, when its identity is established: by the onboarding record that its credential is mapped
-    /// to, or by a signed request (`B-2`, `G-2`). A credential alone establishes nothing.
+    /// to, or by a signed request (AdCP 3.1 `error-handling`; `B-2`, `G-2`). A credential alone establishes
+    /// nothing.
     pub agent: Option<Arc<BuyerAgent>>,
 }
 

@@ -205,7 +205,7 @@ fn identity(
     let Some(policy) = profile.signing.requests.clone() else { return Ok(None) };
     let signers = Signers::open(Arc::new(web), agents, |path| std::fs::read_to_string(path))
         .map_err(InternalError::on("reading the file with a buyer agent's keys"))?;
-    let (used, replay) = replay::Lasting::open(store, &profile.id, now)?;
+    let (used, replay) = replay::StoredSignatures::open(store, &profile.id, now)?;
     let checklist = Checklist::new(SignedKind::Request, policy.digest, signers, replay);
     Ok(Some(identity::SignatureIdentity::new(policy, checklist, used, addresses)))
 }

@@ -276,7 +276,8 @@ pub struct DealerConfig {
     pub documentation_url: Option<String>,
     /// Rate limit of one caller.
     pub rate_limit: RateLimitConfig,
-    /// True when a request without `A2A-Version` is refused (C-33).
+    /// True when a request without `A2A-Version` is refused. False by default, because AAP's own
+    /// examples send none (docs/requirements, C-33).
     pub require_version: bool,
     /// True when the skills are also tools of MCP, under `/mcp`.
     pub mcp: bool,
@@ -284,7 +285,8 @@ pub struct DealerConfig {
     pub ucp: bool,
     /// True when v1.0 is served over HTTP+JSON too; v1.1 has no such binding.
     pub http_json: bool,
-    /// True when `acceptedOutputModes` without a type of ours is refused (C-26).
+    /// True when `acceptedOutputModes` without a type of ours is refused. False by default, because
+    /// AAP defines no error for it (docs/requirements, C-26).
     pub strict_output_modes: bool,
     /// Authentication of callers.
     pub auth: AuthSettings,

@@ -249,7 +249,7 @@ impl Deliveries {
                 let carried = traces::within(begun.as_ref(), channel.carrier.carry(outgoing));
                 let sent = tokio::time::timeout(most, carried).await;
                 // The message may have arrived.
-                sent.unwrap_or_else(|_| Err(AttemptVerdict::Doubtful.failure("no answer in time")))
+                sent.unwrap_or_else(|_| Err(AttemptVerdict::InDoubt.failure("no answer in time")))
             }
             Err(failed) => Err(failed),
         };
@@ -349,7 +349,7 @@ impl Deliveries {
         let now = self.clock.now();
         let next = self.next(record, delivery, &failed, now);
         let answer = failed.answer.clone();
-        let is_doubtful = failed.verdict == AttemptVerdict::Doubtful;
+        let is_doubtful = failed.verdict == AttemptVerdict::InDoubt;
         self.store.write(move |tx| tx.delivery_failed(key, &answer, is_doubtful, next)).await?;
         log::log_failure(record, &failed.answer, next.is_err());
         Ok(())

@@ -61,7 +61,7 @@ pub struct Wiring {
     /// Dealers in service.
     pub sellers: Arc<RunningDealers>,
     /// Publishers in service, in the order of the configuration.
-    pub sales: Vec<Arc<PublisherAgent>>,
+    pub publishers: Vec<Arc<PublisherAgent>>,
     /// Store of all of them.
     pub store: Arc<Store>,
     /// Clock of the process.
@@ -72,7 +72,6 @@ pub struct Wiring {
     pub refusals: Arc<RefusalRecorder>,
     /// Recorder of searches that found nothing; has to be run by the caller.
     pub empty_searches: Arc<EmptySearchRecorder>,
-    publishers: Vec<SharedAgent>,
     deps: DealerDeps,
     /// Current dealers. The lock is held until a change has been applied everywhere.
     roster: Mutex<Roster>,
@@ -124,9 +123,7 @@ impl Wiring {
         let publishers = publishers.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let notices = publishers.iter().map(|publisher| Arc::clone(&publisher.notices)).collect();
         let orders = publishers.iter().filter_map(|publisher| publisher.orders.clone()).collect();
-        let sales: Vec<_> = publishers.into_iter().map(Arc::new).collect();
-        let shared = |publisher: &Arc<PublisherAgent>| Arc::clone(publisher) as SharedAgent;
-        let publishers: Vec<_> = sales.iter().map(shared).collect();
+        let publishers = publishers.into_iter().map(Arc::new).collect();
         // Without dealers for now: they are opened on these, and `take_over` adds them.
         let deliveries =
             Deliveries::new(Arc::clone(&store), clock.clone(), ClockAndRandom::system());
@@ -166,10 +163,9 @@ impl Wiring {
             refusals,
             empty_searches,
             sellers,
-            sales,
+            publishers,
             store,
             clock,
-            publishers,
             deps,
             roster: Mutex::new(roster),
             hosting: server.hosting,
@@ -359,7 +355,9 @@ impl Wiring {
         self.feeds.replace(sources);
         // Dealers before publishers: the first agent that answers on a host gets its requests.
         let agents = sellers.iter().map(|seller| Arc::clone(seller) as SharedAgent);
-        let agents: Vec<_> = agents.chain(self.publishers.iter().cloned()).collect();
+        let publishers = self.publishers.iter();
+        let publishers = publishers.map(|publisher| Arc::clone(publisher) as SharedAgent);
+        let agents: Vec<_> = agents.chain(publishers).collect();
         let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
         *self.counted.write().unwrap_or_else(PoisonError::into_inner) = ids;
         self.registry.replace(agents);

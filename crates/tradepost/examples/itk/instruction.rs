@@ -1,19 +1,19 @@
-//! What the kit tells an agent to do, in protocol buffers (`protos/instruction.proto` of
-//! a2aproject/a2a-itk).
+//! Instructions of A2A's integration test kit to an agent, as protocol buffers
+//! (`protos/instruction.proto` of a2aproject/a2a-itk).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prost::Message as _;
 use tradepost_server::a2a::{Content, Message};
 
-/// What to do.
+/// An instruction.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct Instruction {
     #[prost(oneof = "Step", tags = "1, 2, 3")]
     pub(crate) step: Option<Step>,
 }
 
-/// One of three.
+/// What the agent has to do.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub(crate) enum Step {
     #[prost(message, tag = "1")]
@@ -24,7 +24,7 @@ pub(crate) enum Step {
     Steps(SeriesOfSteps),
 }
 
-/// Have another agent do something.
+/// Send an instruction to another agent.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct CallAgent {
     /// `jsonrpc`, `http_json` or `grpc`.
@@ -40,7 +40,7 @@ pub(crate) struct CallAgent {
     pub(crate) behavior: Option<Behavior>,
 }
 
-/// In which way.
+/// Way in which the other agent is called.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub(crate) enum Behavior {
     #[prost(message, tag = "5")]
@@ -51,32 +51,32 @@ pub(crate) enum Behavior {
     Resubscribe(Resubscribe),
 }
 
-/// Say it and wait.
+/// Send a message and wait for its end.
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
 pub(crate) struct SendMessage {}
 
-/// And have it call a webhook.
+/// Send a message with a webhook for the other agent to call.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub(crate) struct PushNotification {
     #[prost(string, tag = "1")]
     pub(crate) url: String,
 }
 
-/// Hang up, and listen to the task again.
+/// Send a message, close the stream after the first event, and subscribe to the task.
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
 pub(crate) struct Resubscribe {}
 
-/// Say this.
+/// Answer with this text.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub(crate) struct ReturnResponse {
     #[prost(string, tag = "1")]
     pub(crate) response: String,
-    /// Whether the task goes on afterwards.
+    /// True when the task continues after the answer.
     #[prost(bool, tag = "2")]
     pub(crate) hold_task: bool,
 }
 
-/// One after the other.
+/// Carry out these instructions in order.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct SeriesOfSteps {
     #[prost(message, repeated, tag = "1")]
@@ -84,7 +84,7 @@ pub(crate) struct SeriesOfSteps {
 }
 
 impl Instruction {
-    /// Whether the task goes on after what there is to do is done.
+    /// Returns true when the task continues after the instruction was carried out.
     pub(crate) fn is_held(&self) -> bool {
         match &self.step {
             Some(Step::ReturnResponse(said)) => said.hold_task,
@@ -94,7 +94,7 @@ impl Instruction {
     }
 }
 
-/// The instruction in a message: a file, or base64 in a text.
+/// Returns the instruction in a message: a file, or base64 in a text.
 pub(crate) fn from_message(message: &Message) -> Option<Instruction> {
     message.parts.iter().find_map(|part| {
         let encoded = match &part.content {

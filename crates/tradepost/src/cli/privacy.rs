@@ -46,8 +46,8 @@ pub(super) enum Command {
         #[command(flatten)]
         place: StoreOptions,
     },
-    /// Encrypt with the first key all data that is in clear text or encrypted with another key. The
-    /// command can be stopped at any time, and continues when it is run again.
+    /// Re-encrypt all personal data with the key in the first line of the key file, and encrypt what
+    /// is in clear text. The command can be stopped at any time, and continues when it is run again.
     Rekey {
         #[command(flatten)]
         place: StoreOptions,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tradepost_adcp::error::AdcpError;
 use tradepost_admin::decisions::{
     DecideMatter, DecisionRefusal, GrantRights, decide_matter, grant_rights,
@@ -120,11 +121,11 @@ pub(super) enum Command {
         reason: Option<String>,
     },
     /// Close an account permanently.
-    Close(DecidedItem),
+    Close(DecidedAccount),
     /// Block the spending of an account until it has paid.
-    PaymentDue(DecidedItem),
+    PaymentDue(DecidedAccount),
     /// Permit an account to spend again.
-    PaymentSettled(DecidedItem),
+    PaymentSettled(DecidedAccount),
     /// Set the rights of an agent on an account, its own or another agent's.
     Grant(GrantOptions),
     /// Show the media buys at the ad server, compare them, and retry them.
@@ -145,6 +146,23 @@ pub(super) struct DecidedItem {
     /// Kind of the record.
     #[arg(value_parser = one_of::<DecisionSubject>())]
     kind: DecisionSubject,
+    #[command(flatten)]
+    record: DecidedRecord,
+}
+
+/// Account to decide on.
+#[derive(Debug, clap::Args)]
+pub(super) struct DecidedAccount {
+    /// Kind of the record.
+    #[arg(value_parser = account_only())]
+    kind: DecisionSubject,
+    #[command(flatten)]
+    record: DecidedRecord,
+}
+
+/// Record to decide on, apart from its kind.
+#[derive(Debug, clap::Args)]
+pub(super) struct DecidedRecord {
     /// Id of the record.
     id: String,
     /// Account of the record, if several accounts have one with this id.
@@ -154,6 +172,17 @@ pub(super) struct DecidedItem {
     decider: Decider,
     #[command(flatten)]
     place: PublisherOptions,
+}
+
+impl From<DecidedAccount> for DecidedItem {
+    fn from(DecidedAccount { kind, record }: DecidedAccount) -> Self {
+        Self { kind, record }
+    }
+}
+
+/// Returns the parser of the kind for decisions that only accounts have.
+fn account_only() -> impl TypedValueParser<Value = DecisionSubject> {
+    PossibleValuesParser::new([DecisionSubject::Account.name()]).map(|_| DecisionSubject::Account)
 }
 
 #[derive(Debug, clap::Args)]
@@ -226,9 +255,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Cancel { item, reason } => (DecisionStep::Cancel, item, reason),
         Command::Suspend(item) => (DecisionStep::Suspend, item, None),
         Command::Resume(item) => (DecisionStep::Resume, item, None),
-        Command::Close(item) => (DecisionStep::Close, item, None),
-        Command::PaymentDue(item) => (DecisionStep::PaymentDue, item, None),
-        Command::PaymentSettled(item) => (DecisionStep::PaymentSettled, item, None),
+        Command::Close(item) => (DecisionStep::Close, item.into(), None),
+        Command::PaymentDue(item) => (DecisionStep::PaymentDue, item.into(), None),
+        Command::PaymentSettled(item) => (DecisionStep::PaymentSettled, item.into(), None),
     };
     decide(step, item, reason, declined_because, context)
 }
@@ -240,7 +269,8 @@ fn decide(
     code: Option<CreativeChangeReason>,
     context: &Context,
 ) -> Outcome {
-    let DecidedItem { kind: matter, id, account, decider, place } = item;
+    let DecidedItem { kind: matter, record } = item;
+    let DecidedRecord { id, account, decider, place } = record;
     let (publisher_store, publisher) = place.only(context)?;
     let publisher_id = publisher.profile.id.as_str();
     let actor = decider.actor(publisher_store.store(), publisher_id, context)?;

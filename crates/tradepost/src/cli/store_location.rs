@@ -43,8 +43,8 @@ pub struct StoreOptions {
     /// TRADEPOST_SERVER__DATABASE.
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     database: Option<String>,
-    /// File with the key of personal data, if it is encrypted, instead of the configured
-    /// privacy.key_file. The environment variable TRADEPOST_PRIVACY_KEY can contain the key itself.
+    /// File with the key that decrypts personal data; overrides privacy.key_file and the environment
+    /// variable TRADEPOST_PRIVACY_KEY, which can contain the key itself.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Configuration file, which names the database and the key file among others [default:

@@ -213,7 +213,7 @@ pub(super) fn template() -> String {
         fields.map(|field| field.fixed()).collect(),
     ];
     for row in rows {
-        // Nothing is written but memory, and all rows have the same length.
+        // Writing to memory cannot fail, and all rows have the same length.
         let _ = writer.write_record(row);
     }
     let bytes = writer.into_inner().unwrap_or_default();

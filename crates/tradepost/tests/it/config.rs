@@ -331,7 +331,7 @@ fn many_mistakes_end_with_their_number() {
     let unknown: String = (0..60).map(|n| format!("key_{n} = 1\n")).collect();
     let all = mistakes(&format!("[server]\n{unknown}"), &[]);
     assert_eq!(all.lines().count(), 51);
-    assert!(all.ends_with("-: 11 further mistakes are not listed; mend these first\n"), "{all}");
+    assert!(all.ends_with("-: 11 further mistakes are not listed; fix these first\n"), "{all}");
 }
 
 #[test]

@@ -27,7 +27,8 @@ impl WebhookKeys {
     /// Reads a JWK set (RFC 7517), or one JWK. Keys of unsupported types are left out.
     ///
     /// # Errors
-    /// The defect of the document; also that no key is left.
+    /// Fails when the document is not a key set, a key is malformed or has no `kid` of its own, or no
+    /// key is usable.
     pub fn read(document: &Value) -> Result<Self, &'static str> {
         let set = document.get("keys").map(|keys| keys.as_array().ok_or("keys must be a list"));
         let keys = match set.transpose()? {

@@ -271,7 +271,7 @@ fn assemble(skill: Skill, given: Vec<GivenFlag>) -> Value {
     payload.extend(within.map(|(name, members)| (name.to_owned(), members.into())));
     payload.extend(sort);
     if skill.takes("privacy") {
-        // Buyers should search anonymously by default (R-IS-13).
+        // Buyers should search anonymously by default (AAP 1.1 `inventory.search`, R-IS-13).
         payload.insert("privacy".into(), json!({"anonymous": true}));
     }
     payload.into()

@@ -103,7 +103,7 @@ impl Missed {
         let patience = Duration::from_secs(self.patience);
         let policy = match question {
             WatchQuestion::GetTask => PollPolicy { patience, ..PollPolicy::default() },
-            // Every two minutes where webhooks are configured (AdCP W-1).
+            // Every two minutes where webhooks are configured (AdCP 3.1 `webhooks`, W-1).
             WatchQuestion::McpTaskStatus | WatchQuestion::A2aTaskStatus => {
                 let pause = patience.min(PollPolicy::default().patience);
                 PollPolicy { patience, first: pause, longest: pause, ..PollPolicy::default() }

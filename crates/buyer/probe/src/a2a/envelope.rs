@@ -11,8 +11,7 @@ use crate::reply::{AnswerContent, ProbedAnswer};
 use crate::run::{HeaderOverride, ProbeRun, RequestOverrides};
 use crate::shape::ShapeProblems;
 
-const WHY_CODE: &str =
-    "A client decides by the code what to do next: mend its request, or give up.";
+const WHY_CODE: &str = "A client decides by the code what to do next: fix its request, or give up.";
 const WHY_ID: &str = "Clients match answers to requests by the id; the official JavaScript client compares with ===.";
 
 pub(super) const CHECKS: &[Check] = checks![

@@ -33,7 +33,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "add google.rpc.ErrorInfo with reason TASK_NOT_FOUND and the like, and the domain a2a-protocol.org" => error_info();
     "a2a.grpc.bad-request", Grpc, Should, ["E-11"], "A2A §3.3.2, §10.6",
     "A refusal of wrong parameters names the field in a BadRequest",
-    "A client that knows the field can mend it; one that does not asks its user.",
+    "A client that knows the field can fix it; one that does not asks its user.",
     "list every wrong field in a google.rpc.BadRequest" => bad_request();
     "a2a.grpc.unknown-method", Grpc, Must, ["E-07"], "A2A §10.6",
     "A method that A2A does not have is UNIMPLEMENTED", "It tells an older agent from a broken one.",

@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "a2a.input.id-missing", Binding, Should, ["E-25"], "A2A §5.7",
     "Reading a task without saying which is refused", WHY, FIX => id_missing();
     "a2a.input.names-the-field", Binding, Should, ["E-11", "E-06"], "A2A §3.3.2",
-    "A refusal names the field that is wrong", "A client that knows the field can mend it; one that does not asks its user.",
+    "A refusal names the field that is wrong", "A client that knows the field can fix it; one that does not asks its user.",
     "list every wrong field in a google.rpc.BadRequest" => names_the_field();
     "a2a.input.unknown-member", Binding, Should, ["E-25"], "A2A §5.7",
     "A member that A2A does not have is ignored", "Later minor versions add members.",

@@ -36,7 +36,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "Every error has an id of its own", "Support finds the log line by it.",
     "make a new UUID for each error" => unique_id();
     "aap.error.problems", End, Must, ["R-ER-02"], "AAP errors, details.errors",
-    "Every validation error lists its problems", "A buyer cannot mend what it does not know.",
+    "Every validation error lists its problems", "A buyer cannot fix what it does not know.",
     "fill in details.errors" => problems();
 ];
 

@@ -68,7 +68,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "Every problem of a request is listed at once", "A buyer that hears of one mistake at a time needs six attempts for six.",
     "collect every problem before answering" => all_listed();
     "aap.input.list-form", Version, Must, ["R-ER-02"], "AAP errors, details.errors",
-    "Each problem has instanceLocation, keyword and error", "Programs mend requests by the first two, and people by the last.",
+    "Each problem has instanceLocation, keyword and error", "Programs fix requests by the first two, and people by the last.",
     "write the standard output unit of JSON Schema" => list_form();
 ];
 

@@ -49,7 +49,7 @@ const SEVERAL: &[(&str, &str)] = &[
     ("list_accounts", r#"{"status": 7, "sandbox": 7}"#),
 ];
 
-const WHY: &str = "A buyer agent mends its request by what the refusal says, and by nothing else.";
+const WHY: &str = "A buyer agent fixes its request by what the refusal says, and by nothing else.";
 const FIX: &str = "validate the arguments by the published schema before anything else";
 
 pub(super) const CHECKS: &[Check] = checks![

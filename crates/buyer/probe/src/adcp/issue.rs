@@ -10,7 +10,7 @@ use crate::check::{Check, CheckResult, checks};
 use crate::run::ProbeRun;
 use crate::shape::{ShapeProblems, items, member, text};
 
-const WHY: &str = "A buyer agent mends its request by field and issues, and by nothing else.";
+const WHY: &str = "A buyer agent fixes its request by field and issues, and by nothing else.";
 const WHY_SCHEMA: &str = "A buyer looks the schema up by it, and finds nothing or another one.";
 
 pub(super) const CHECKS: &[Check] = checks![

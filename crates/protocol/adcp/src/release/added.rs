@@ -9,22 +9,22 @@ use crate::error::AdcpRelease;
 use tradepost_document::json::{Map, Value};
 
 /// Member that 3.2 adds to requests and this publisher does not support.
-struct Added {
+struct UnsupportedMember {
     /// Path to it, where `[]` is every item of a list.
     place: &'static str,
     /// Its published default.
-    default: Option<Default>,
+    default: Option<MemberDefault>,
 }
 
 /// Published default of a member.
 #[derive(Debug, Clone, Copy)]
-enum Default {
+enum MemberDefault {
     Flag(bool),
     Number(u32),
     Word(&'static str),
 }
 
-impl Default {
+impl MemberDefault {
     /// Returns true when a member has this value.
     fn is(self, value: &Value) -> bool {
         match self {
@@ -47,16 +47,16 @@ impl Default {
     }
 }
 
-const fn added(place: &'static str) -> Added {
-    Added { place, default: None }
+const fn added(place: &'static str) -> UnsupportedMember {
+    UnsupportedMember { place, default: None }
 }
 
-const fn with_default(place: &'static str, default: Default) -> Added {
-    Added { place, default: Some(default) }
+const fn with_default(place: &'static str, default: MemberDefault) -> UnsupportedMember {
+    UnsupportedMember { place, default: Some(default) }
 }
 
 /// Members of the requests of all tools: accounts that are distinguished by more than brand, operator and sandbox.
-const OF_ACCOUNTS: &[Added] = &[
+const OF_ACCOUNTS: &[UnsupportedMember] = &[
     added("account.brand.countries"),
     added("account.currency"),
     added("account.operator_unit"),
@@ -67,7 +67,7 @@ const OF_ACCOUNTS: &[Added] = &[
 const UNREAD: &[&str] = &["brand.countries", "plans[].brand.countries"];
 
 /// Members of the requests of a tool.
-const ADDED: &[(AdcpTool, &[Added])] = &[
+const ADDED: &[(AdcpTool, &[UnsupportedMember])] = &[
     (
         AdcpTool::GetProducts,
         &[
@@ -166,8 +166,8 @@ const ADDED: &[(AdcpTool, &[Added])] = &[
     (
         AdcpTool::ListCreatives,
         &[
-            with_default("assignment_limit", Default::Number(50)),
-            with_default("assignment_projection", Default::Word("all")),
+            with_default("assignment_limit", MemberDefault::Number(50)),
+            with_default("assignment_projection", MemberDefault::Word("all")),
             added("filters.asset_types"),
             added("filters.format_kinds"),
             added("filters.indicator_types"),
@@ -189,20 +189,20 @@ const ADDED: &[(AdcpTool, &[Added])] = &[
             added("accounts[].account.brand.countries"),
             with_default(
                 "accounts[].notification_configs[].product_payload_view",
-                Default::Word("legacy"),
+                MemberDefault::Word("legacy"),
             ),
         ],
     ),
     (
         AdcpTool::ListAccounts,
         &[
-            with_default("include_webhook_activity", Default::Flag(false)),
-            with_default("webhook_activity_limit", Default::Number(50)),
+            with_default("include_webhook_activity", MemberDefault::Flag(false)),
+            with_default("webhook_activity_limit", MemberDefault::Number(50)),
         ],
     ),
     (
         AdcpTool::SyncPlans,
-        &[with_default("plans[].budget.accounting_mode", Default::Word("gross_commitment"))],
+        &[with_default("plans[].budget.accounting_mode", MemberDefault::Word("gross_commitment"))],
     ),
     (
         AdcpTool::CheckGovernance,
@@ -234,7 +234,7 @@ const ADDED: &[(AdcpTool, &[Added])] = &[
             added("delivery.currency"),
             added("delivery.observation_id"),
             added("delivery.observed_at"),
-            with_default("delivery.period_closed", Default::Flag(false)),
+            with_default("delivery.period_closed", MemberDefault::Flag(false)),
             added("delivery.seller_statement_digest"),
             added("delivery.seller_statement_id"),
             added("delivery.source"),
@@ -248,7 +248,7 @@ const ADDED: &[(AdcpTool, &[Added])] = &[
     ),
 ];
 
-/// A request as [`settle`] leaves it.
+/// A request as [`remove_defaults`] leaves it.
 #[derive(Debug)]
 pub struct SettledRequest<'r> {
     /// The request: a copy for 3.2, the same one for older releases.
@@ -257,10 +257,15 @@ pub struct SettledRequest<'r> {
     pub unsupported: Vec<String>,
 }
 
-/// Leaves members out that request nothing: published defaults of members that this publisher does not support, and
-/// facts that it does not read. A request of an older release stays as it is.
+/// Removes members that request nothing: published defaults of members that this publisher does not support, and
+/// facts that it does not read. Lists the members that request something it does not support. A request of an older
+/// release stays as it is.
 #[must_use]
-pub fn settle(tool: AdcpTool, release: AdcpRelease, request: &Value) -> SettledRequest<'_> {
+pub fn remove_defaults(
+    tool: AdcpTool,
+    release: AdcpRelease,
+    request: &Value,
+) -> SettledRequest<'_> {
     let mut unsupported = Vec::new();
     if release < AdcpRelease::V3_2 {
         return SettledRequest { request: Cow::Borrowed(request), unsupported };
@@ -287,7 +292,7 @@ pub fn settle(tool: AdcpTool, release: AdcpRelease, request: &Value) -> SettledR
     SettledRequest { request: Cow::Owned(request), unsupported }
 }
 
-/// Returns the paths of a tool's requests that [`settle`] refuses.
+/// Returns the paths of a tool's requests that [`remove_defaults`] lists as unsupported.
 pub fn places(tool: AdcpTool) -> impl Iterator<Item = &'static str> {
     rows(tool).map(|row| row.place)
 }
@@ -297,7 +302,7 @@ pub fn defaults(tool: AdcpTool) -> impl Iterator<Item = (&'static str, Value)> {
     rows(tool).filter_map(|row| Some((row.place, row.default?.value())))
 }
 
-fn rows(tool: AdcpTool) -> impl Iterator<Item = &'static Added> {
+fn rows(tool: AdcpTool) -> impl Iterator<Item = &'static UnsupportedMember> {
     let of_tool = ADDED.iter().filter(move |(with, _)| *with == tool);
     of_tool.flat_map(|(_, rows)| *rows).chain(OF_ACCOUNTS)
 }

@@ -281,7 +281,7 @@ const CRATE_RULES: &[CrateRule] = &[
         forbidden_words: FILES_AND_PROCESSES,
     },
     // Agents on a store, and what happens without a request. A seller calls others, too, so that it uses the buyer's
-    // client. Knows no page and no command line.
+    // client, and fetches published keys as the buyer's commands do. Knows no page and no command of a seller.
     CrateRule {
         folder: "seller/runtime",
         own_crates: &[

@@ -1,5 +1,5 @@
-//! Gates, each a function of what it checks: the standing of the buyer agent (`G-*`), the rights of the
-//! caller (`R-*`), the status of the account. Their callers, and their order, are in [`admit`](super).
+//! Gates, each a function of what it checks: the standing of the buyer agent, the rights of the caller,
+//! the status of the account. Their callers, and their order, are in [`admit`](super).
 
 use tradepost_adcp::error::{AdcpCode, AdcpError};
 use tradepost_adcp::{AccountNeed, AdcpTool};
@@ -16,18 +16,21 @@ use crate::reply::object;
 /// Maximum number of refused fields that are named one by one.
 const MAX_FIELDS: usize = 50;
 
-/// Maximum number of permitted fields that are named in `details`, which have to stay small (`Z-4`).
+/// Maximum number of permitted fields that are named in `details`, which have to stay below some 500
+/// bytes (AdCP 3.1 `transport-errors`, `Z-4`).
 const MAX_PERMITTED: usize = 12;
 
-/// Checks the relationship with the caller (`G-1` to `G-7`). An agent that is not active and an unmapped
-/// credential cost the same work: none.
+/// Refuses a buyer agent that the publisher has suspended or blocked, and an unmapped credential unless
+/// `strangers` may do business (AdCP 3.1 `error-handling`; `G-1` to `G-7`). An agent that is not active
+/// and an unmapped credential cost the same work: none.
 pub(crate) fn standing(agent: Option<&BuyerAgent>, strangers: bool) -> Result<(), ToolError> {
     let (code, state) = match agent.map(|agent| agent.standing) {
         Some(AgentStanding::Active) => return Ok(()),
         Some(AgentStanding::Suspended) => (AdcpCode::AgentSuspended, "is suspended"),
         Some(AgentStanding::Blocked) => (AdcpCode::AgentBlocked, "has been ended"),
         None if strangers => return Ok(()),
-        // The answer must not tell an unmapped credential whether any other is mapped (`G-2`).
+        // The answer must not tell an unmapped credential whether any other is mapped (AdCP 3.1
+        // `error-handling`, `G-2`).
         None => {
             let text = "the seller does not permit this; a person has to settle it with the seller";
             return Err(for_a_person(refusals::error(AdcpCode::PermissionDenied, text)).into());
@@ -40,7 +43,8 @@ pub(crate) fn standing(agent: Option<&BuyerAgent>, strangers: bool) -> Result<()
     Err(refusals::error(code, &message).into())
 }
 
-/// Refuses a live account to an agent that may work with sandbox accounts only (`G-1`).
+/// Refuses a live account to an agent that may work with sandbox accounts only (AdCP 3.1
+/// `error-handling`, `G-1`).
 pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<(), ToolError> {
     if sandbox || !agent.is_some_and(|agent| agent.sandbox_only) {
         return Ok(());
@@ -50,20 +54,23 @@ pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<
     Err(error.with("scope", "agent").with("reason", "sandbox_only").into())
 }
 
-/// Sets the suggestion to ask a person: a token does not help here (`G-8`).
+/// Sets the suggestion to ask a person: another token does not help here (AdCP 3.1
+/// `error-handling`, `G-8`).
 fn for_a_person(error: AdcpError) -> AdcpError {
     AdcpError { suggestion: Some(AdcpCode::AgentSuspended.hint().to_owned()), ..error }
 }
 
-/// Returns true if a tool is for finding out what else one may do. It is permitted to every caller, or else
-/// the hint of `R-2` could not be followed.
+/// Returns true if a tool is for finding out what else one may do. It is permitted to every caller, because
+/// refusals name `list_accounts` as the task that tells a caller its permissions (AdCP 3.1
+/// `error-handling`, `R-2`).
 #[must_use]
 pub(crate) fn is_introspection(tool: AdcpTool) -> bool {
     matches!(tool, AdcpTool::GetAdcpCapabilities | AdcpTool::ListAccounts)
 }
 
-/// Checks that the caller may call a tool at all (`R-2`, `R-4`, `R-11`). `account` is the id of the account
-/// that the request is for, when it names one.
+/// Checks that the caller may call a tool for an account: a tool that it was not granted is refused with
+/// `SCOPE_INSUFFICIENT`, a change with read-only rights with `READ_ONLY_SCOPE` (AdCP 3.1 `error-handling`;
+/// `R-2`, `R-4`, `R-11`). `account` is the id of the account that the request is for, when it names one.
 pub(crate) fn scope(
     tool: AdcpTool,
     granted: Option<&AccountRights>,
@@ -99,8 +106,8 @@ pub(crate) fn task(
     Err(error.with("introspection_hint", hint).into())
 }
 
-/// Returns an error for each member of the request that the caller may not set, with its exact path (`R-1`,
-/// `R-6`). The members of a task that changes nothing are never restricted.
+/// Returns an error for each member of the request that the caller may not set, with its exact path (AdCP
+/// 3.1 `error-handling`; `R-1`, `R-6`). The members of a task that changes nothing are never restricted.
 pub(crate) fn fields(
     tool: AdcpTool,
     granted: Option<&AccountRights>,
@@ -128,7 +135,8 @@ fn changes(tool: AdcpTool) -> bool {
     tool.mutates() && tool != AdcpTool::GetProducts
 }
 
-/// Members that every request has, whatever the caller (`R-11`); ids are exempt, too.
+/// Members that every caller may send, whatever its permissions (AdCP 3.1 `accounts/overview`,
+/// `R-11`); ids are exempt, too.
 const FRAMING: &[&str] = &[
     "account",
     "adcp_major_version",
@@ -209,7 +217,8 @@ pub(crate) fn status(wanted: AccountNeed, account: &Account, field: &str) -> Res
             let message = "the account is suspended; a person has to settle it with the seller";
             (AccountNeed::Look, refusals::error(AdcpCode::AccountSuspended, message))
         }
-        // To its buyer, an ended account is like one that never existed (`U-1`).
+        // To its buyer, an ended account is like one that never existed (AdCP 3.1 `error-handling`,
+        // `U-1`).
         AccountStatus::Rejected | AccountStatus::Closed => {
             (AccountNeed::Know, refusals::not_found(AdcpCode::AccountNotFound, Some(field)))
         }

@@ -8,18 +8,18 @@ use jiff::civil::Date;
 use crate::store::kept;
 
 kept! {
-    /// Units of a pool in one month. What is booked for tests has records of its own.
+    /// Units of a pool in one month. Bookings of test accounts are in other records.
     #[derive(Default)]
     pub struct PoolMonth: InventoryMonth {
         /// The pool.
         pool: String,
-        /// True when it is what test accounts have booked.
+        /// True for the bookings of test accounts.
         is_sandbox?: bool,
         /// Units that are booked on each day.
         booked?: BTreeMap<Date, u64>,
         /// Units that were reported as delivered on each day (UTC), of what is booked.
         delivered?: BTreeMap<Date, u64>,
-        /// What committed proposals hold, in no order.
+        /// Units that committed proposals hold, in no particular order.
         holds?: Vec<PoolHold>,
     }
 
@@ -39,7 +39,7 @@ kept! {
     pub struct InventoryBooking: InventoryBooking {
         /// True when it is for a test account.
         is_sandbox?: bool,
-        /// Packages that have something, in the order of the buy.
+        /// Packages with booked units, in the order of the buy.
         packages: Vec<BookedPackage>,
     }
 
@@ -54,11 +54,11 @@ kept! {
         pool: String,
         /// Unit that the pool counted.
         unit: String,
-        /// Days on which it has something, the earliest first.
+        /// Days with booked units, the earliest first.
         runs: Vec<UnitRun>,
     }
 
-    /// Days in a row with the same number of units.
+    /// Consecutive days with the same number of units.
     #[derive(Eq)]
     pub struct UnitRun {
         /// The first day.
@@ -71,7 +71,8 @@ kept! {
 }
 
 impl PoolMonth {
-    /// Returns the units on a day that are held at a moment by others than this proposal.
+    /// Returns the units that proposals hold on a day, without those of `except` and without holds
+    /// that have expired.
     pub(crate) fn held_on(&self, day: Date, except: Option<&str>, now: Timestamp) -> u64 {
         let others = self.holds.iter().filter(|hold| {
             hold.expires_at > now && except.is_none_or(|holder| hold.holder != holder)

@@ -474,7 +474,7 @@ impl TaskFinisher<'_> {
     }
 
     /// Creates the notification of an end (`core/mcp-webhook-payload.json`). Its key is made here, once, so
-    /// that it is the same at every attempt (`W-4`).
+    /// that it is the same at every attempt (AdCP 3.1 `error-handling`, `W-4`).
     fn notice(&self, task: &SubmittedTask, message: &str) -> Option<QueuedNotification> {
         let push = task.push.as_ref()?;
         let url = push.url.as_ref()?;

@@ -29,7 +29,8 @@ fn shown(work: &ToolContext<'_>, account: &Account) -> Map {
 }
 
 /// Returns the caller's permissions on an account (`core/account-authorization.json`). They are
-/// read on every call (`R-11`) and are those that the gates enforce.
+/// read on every call, because a change has to show within five minutes (AdCP 3.1
+/// `accounts/overview`, `R-11`), and are those that the gates enforce.
 fn authorization(work: &ToolContext<'_>, account_id: &str) -> Value {
     let granted = work.admitted.reach.rights().on_account(Some(account_id));
     let allowed = granted.and_then(|granted| granted.allowed_tasks.as_ref());
@@ -49,8 +50,8 @@ fn authorization(work: &ToolContext<'_>, account_id: &str) -> Value {
     })
 }
 
-/// Returns the errors of a failed row, in codes of the caller's release (`D-6`). An internal error
-/// fails the whole request.
+/// Returns the errors of a failed row, in codes that the caller's release of AdCP has
+/// (`error-handling`, `D-6`). An internal error fails the whole request.
 fn errors(work: &ToolContext<'_>, stop: ToolError) -> Result<Value, ToolError> {
     let mut errors: Vec<_> = stop.reasons()?.collect();
     errors.iter_mut().for_each(|error| error.pin(work.release()));

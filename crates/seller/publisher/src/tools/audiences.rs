@@ -68,7 +68,8 @@ fn one(
     if given.delete {
         return match known {
             Some(stored) => remove(work, id, stored),
-            // The parameter's name would reveal the kind of record (`U-3`).
+            // The parameter's name would reveal the kind of record (AdCP 3.1 `error-handling`,
+            // `U-3`).
             None => Ok(failed(id, &refusals::not_found(AdcpCode::ReferenceNotFound, None))),
         };
     }

@@ -119,7 +119,8 @@ pub(super) fn delete(
     Ok(ToolReply::completed("the property list is gone", body))
 }
 
-/// Finds the caller's list. The error names neither the kind of record nor the field (`U-3`).
+/// Finds the caller's list. The error names neither the kind of record nor the field (AdCP 3.1
+/// `error-handling`, `U-3`).
 fn require(work: &ToolContext<'_>, id: &str) -> Result<Stored<PropertyList>, ToolError> {
     work.require(id, AdcpCode::ReferenceNotFound, None)
 }

@@ -170,7 +170,7 @@ fn offering_of<'a>(work: &'a ToolContext<'_>, session: &SponsoredSession) -> Opt
 }
 
 /// Finds an offering by id. The error omits the parameter's name, which would reveal the kind of
-/// record (`U-3`).
+/// record (AdCP 3.1 `error-handling`, `U-3`).
 fn named<'a>(work: &'a ToolContext<'_>, id: &str) -> Result<&'a Offering, ToolError> {
     let absent = || refusals::not_found(AdcpCode::ReferenceNotFound, None);
     Offering::all(work).find(|offering| offering.id() == id).ok_or_else(|| absent().into())

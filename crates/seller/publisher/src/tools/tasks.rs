@@ -18,8 +18,9 @@ use crate::task::finish::record_id;
 use crate::task::{SubmittedTask, protocol_of};
 use crate::tool_context::ToolContext;
 
-/// Handles `get_task_status`. A missing task and another tenant's get the same answer (`N-2`, `U-3`);
-/// the member's name is omitted because it would reveal the kind of record.
+/// Handles `get_task_status`. A missing task and another tenant's get the same answer (AdCP 3.1
+/// `error-handling`; `N-2`, `U-3`); the member's name is omitted because it would reveal the kind of
+/// record.
 pub(super) fn status(work: &ToolContext<'_>, form: &GetTaskStatus) -> Result<ToolReply, ToolError> {
     let account = work.admitted.account_id();
     let found = find(work, &form.task_id)?;

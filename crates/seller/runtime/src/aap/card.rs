@@ -1,4 +1,5 @@
-//! A dealer's agent card (`R-CARD-01` to `R-CARD-10`).
+//! A dealer's agent card, with the members that AAP 1.1 requires of it (`discovery`; `R-CARD-01` to
+//! `R-CARD-10`).
 
 use tradepost_a2a::card::{
     AgentCapabilities, AgentCard, AgentExtension, AgentProvider, AgentSkill,

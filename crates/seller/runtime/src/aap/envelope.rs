@@ -20,7 +20,9 @@ pub(super) fn versions(dealer: &DealerConfig, binding: Binding) -> &[Version] {
     }
 }
 
-/// Checks a message by the rules of the protocol before its data is read (`E-031`, C-26).
+/// Checks a message before its data is read: it must not name a task, because AAP has none
+/// (`E-031`), and a strict dealer requires that `acceptedOutputModes` include a type of ours
+/// (docs/requirements, C-26).
 pub(super) fn check_envelope(
     dealer: &DealerConfig,
     request: &SendMessage,

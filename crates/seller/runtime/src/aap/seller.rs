@@ -464,10 +464,10 @@ impl Agent for DealerAgent {
         (!sends).then(|| gate::of_operation(operation))
     }
 
-    /// Returns true for parts that are read or ignored: text is ignored, whatever its type
-    /// (`R-ENV-06`). Other parts are JSON by any name (C-25, `E-034`): a file of another type would
-    /// be dropped without notice to the buyer. One without a type is ignored beside the data
-    /// (C-27).
+    /// Returns true for parts that are read or ignored. Text is ignored, whatever its type (AAP 1.1
+    /// `a2a-profile`, `R-ENV-06`). Any other part needs a JSON type or none (docs/requirements,
+    /// C-25): a file of another type is refused, because it would be dropped without notice to the
+    /// buyer (`E-034`). A file without a type is ignored beside the data (C-27).
     fn accepts_part(&self, part: &Part) -> bool {
         match part.content {
             Content::Text(_) => true,
@@ -477,7 +477,8 @@ impl Agent for DealerAgent {
         }
     }
 
-    /// Returns the code that AAP prescribes for it (`E-005`).
+    /// Returns -32600, AAP's code for a body that is not JSON; the HTTP status is 415
+    /// (docs/requirements, `E-005`).
     fn other_media_type(&self) -> A2aCode {
         A2aCode::InvalidRequest
     }

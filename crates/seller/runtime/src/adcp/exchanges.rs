@@ -1,9 +1,10 @@
 //! Recent A2A tasks: each holds the answer to a finished request, so that a caller that lost the
 //! answer can fetch it.
 //!
-//! They are in memory, and those of the caller that came longest ago are dropped when it is full. The AdCP
-//! work itself is in the store, where `get_task_status` and the tools find it; an A2A task is the envelope of one
-//! exchange, and storing it would make refusals leave a trace (`U-7`).
+//! They are in memory, and those of the caller that came longest ago are dropped when it is full. The AdCP work
+//! itself is in the store, where `get_task_status` and the tools find it; an A2A task is the envelope of one
+//! exchange, and storing it would make refusals leave a trace: a missing record and another tenant's must not
+//! differ in side effects, either (AdCP 3.1 `error-handling`, `U-7`).
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

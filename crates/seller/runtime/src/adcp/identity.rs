@@ -17,7 +17,7 @@ use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_server::auth::AuthRefusal;
 
-use super::replay::Lasting;
+use super::replay::StoredSignatures;
 
 /// Request as it was received.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +72,7 @@ pub struct SignatureIdentity {
     policy: RequestSigning,
     checklist: Checklist<Arc<BuyerAgent>>,
     /// Used signatures, also those from before this process.
-    used: Lasting,
+    used: StoredSignatures,
     /// Addresses under which agents reach us; a proxy may be in front.
     places: Vec<TargetUri>,
 }
@@ -84,7 +84,7 @@ impl SignatureIdentity {
     pub fn new(
         policy: RequestSigning,
         checklist: Checklist<Arc<BuyerAgent>>,
-        used: Lasting,
+        used: StoredSignatures,
         addresses: &[String],
     ) -> Self {
         let places = addresses.iter().filter_map(|address| TargetUri::read(address).ok()).collect();

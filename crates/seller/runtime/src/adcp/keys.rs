@@ -46,7 +46,8 @@ impl WebhookKey {
             url,
             content_type: JSON,
             body: body.as_bytes(),
-            // Every signature of a webhook does (`W-4`).
+            // A webhook's signature always covers the digest of its body (AdCP 3.1
+            // `error-handling`, `W-4`).
             covers_body: true,
         };
         for (name, value) in post.sign(&self.0, &nonce().ok()?, now).ok()? {

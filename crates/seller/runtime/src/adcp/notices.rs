@@ -1,8 +1,8 @@
-//! Delivers a publisher's notifications (`W-4`, `W-5`) from a queue in its store, to addresses that
-//! the egress guard permits. A notification stays due until its receiver has accepted it or it is
-//! given up, and the result of an attempt is stored after it; so a process that is killed in
-//! between sends it once more, with the same bytes and the same `idempotency_key`, by which the
-//! receiver recognises it.
+//! Delivers a publisher's notifications (AdCP 3.1 `error-handling`; `W-4`, `W-5`) from a queue in
+//! its store, to addresses that the egress guard permits. A notification stays due until its
+//! receiver has accepted it or it is given up, and the result of an attempt is stored after it; so
+//! a process that is killed in between sends it once more, with the same bytes and the same
+//! `idempotency_key`, by which the receiver recognises it.
 //!
 //! Each attempt has a new signature (RFC 9421), which is valid for five minutes and whose nonce
 //! counts once. A receiver that has asked for a bearer token or an HMAC instead gets that and no

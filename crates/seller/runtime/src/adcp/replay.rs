@@ -10,12 +10,12 @@ use tradepost_store::Store;
 
 /// Used signatures of one publisher, on disk.
 #[derive(Debug)]
-pub struct Lasting {
+pub struct StoredSignatures {
     store: Arc<Store>,
     publisher: String,
 }
 
-impl Lasting {
+impl StoredSignatures {
     /// Loads the used signatures of a publisher, also those from before this process.
     ///
     /// # Errors
@@ -54,15 +54,15 @@ mod tests {
         let store = Arc::new(Store::open(folder.path()).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let keep = |nonce, now| {
-            let (lasting, replay) = Lasting::open(&store, "p", at(now)).unwrap();
+            let (stored, replay) = StoredSignatures::open(&store, "p", at(now)).unwrap();
             let used = replay.take("k", nonce, 9, at(now), at(now + 10)).unwrap();
-            assert!(runtime.block_on(lasting.keep(&used, at(now))).unwrap());
-            let elsewhere = runtime.block_on(lasting.keep(&used, at(now)));
+            assert!(runtime.block_on(stored.keep(&used, at(now))).unwrap());
+            let elsewhere = runtime.block_on(stored.keep(&used, at(now)));
             assert!(!elsewhere.unwrap(), "another process that has not heard of it is told");
         };
         keep("a", 0);
         let take = |publisher, now| {
-            let (_, next) = Lasting::open(&store, publisher, at(now)).unwrap();
+            let (_, next) = StoredSignatures::open(&store, publisher, at(now)).unwrap();
             next.take("k", "a", 9, at(now), at(now + 10)).map(drop)
         };
         assert_eq!(take("p", 9), Err(ReplayRefusal::Replayed));

@@ -86,7 +86,7 @@ pub struct PublisherAgent {
     pub notices: Arc<Notices>,
     /// Carrier of its media buys into its ad server, if it has one; has to be run by the caller.
     pub orders: Option<Arc<RemoteOrders>>,
-    /// Tools that it has; the same for every caller (`N-4`).
+    /// Tools that it has. Every caller gets the same list (AdCP 3.1 `error-handling`, `N-4`).
     pub(super) tools: Vec<AdcpTool>,
     pub(super) exchanges: Exchanges,
     /// Time of the last removal of expired data, in seconds of the monotonic clock.
@@ -243,8 +243,9 @@ impl PublisherAgent {
         self.publisher().lacking(task, &self.caller(caller), arguments)
     }
 
-    /// Returns the caller as the publisher knows it: the buyer agent that owns the credential, if
-    /// one does (`B-2`, `G-2`).
+    /// Returns the caller as the publisher knows it: the buyer agent that owns the credential or
+    /// has signed the request, if one does. Only such an identity counts as established (AdCP 3.1
+    /// `error-handling`; `B-2`, `G-2`).
     fn caller(&self, caller: &Caller) -> tool_call::BuyerCaller {
         let principal = name(caller);
         let signed = caller.principal.name.strip_prefix(SIGNED);
@@ -267,7 +268,8 @@ impl PublisherAgent {
         form: InvocationForm,
     ) -> Result<Task, A2aRefusal> {
         let tenant = self.caller(caller).tenant();
-        // Every task here has ended (`E-17`), and an unknown one is never created (`E-18`).
+        // Every task here has ended, and such a task takes no message (A2A 1.0 §3.1.1, `E-17`). An
+        // unknown one is never created (A2A 1.0 §3.4.2, `E-18`).
         if let Some(id) = message.task_id.as_deref().filter(|id| !id.is_empty()) {
             self.task(caller, id)?;
             let ended = "this task has ended; leave taskId out";

@@ -54,7 +54,7 @@ impl PublisherStore for SqlPublisherStore {
         job: &mut dyn FnMut(&dyn StoreRead),
     ) -> Result<(), InternalError> {
         let mut read = || self.store.read_for_publisher(&self.publisher, job).map_err(broken);
-        // Records of a local database are there sooner than another thread takes over the other tasks.
+        // Reading records from a local file is faster than moving this thread's other tasks to another thread.
         if extent == ReadExtent::Records && !self.store.is_shared() {
             return read();
         }

@@ -1,6 +1,6 @@
-//! Asks the ad server behind a publisher what is sold out. It is requested over HTTP at most as
-//! often as its responses expire. After a failure it is left alone with exponential backoff, and
-//! the last response is served as stale. Its own texts are never passed on.
+//! Client of the endpoint that says which products are sold out (`publishers.upstream`). Answers are
+//! cached; after a failure it waits with exponential backoff and serves the last answer as stale.
+//! The endpoint's own texts never reach a buyer.
 
 use std::time::Duration;
 
@@ -48,8 +48,8 @@ type SoldOut = StaleValue<Vec<String>, SoldOutError>;
 /// Kind of a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SoldOutError {
-    /// No response, or none in time, or an unreadable one.
-    Silent,
+    /// No usable response: none in time, an unexpected status, or an unreadable one.
+    NoAnswer,
     /// Request refused: the settings here do not match the ad server.
     Refused,
 }
@@ -114,7 +114,7 @@ impl SoldOutClient {
         }
         match known.breaker().error() {
             Some(SoldOutError::Refused) => Err(Unavailable::Misconfigured { setting: SETTING }),
-            Some(SoldOutError::Silent) | None => {
+            Some(SoldOutError::NoAnswer) | None => {
                 let wait = known.breaker().wait(now).unwrap_or_default();
                 Err(Unavailable::Down { retry_after: Some(wait) })
             }
@@ -124,30 +124,30 @@ impl SoldOutClient {
     /// Requests the sold-out products. The cause of a failure is for the log.
     async fn ask(&self) -> Result<Vec<String>, (SoldOutError, String)> {
         // Without the address, which may contain a secret.
-        let silent =
-            |error: reqwest::Error| (SoldOutError::Silent, error.without_url().to_string());
+        let no_answer =
+            |error: reqwest::Error| (SoldOutError::NoAnswer, error.without_url().to_string());
         let mut request =
             self.client.get(&self.settings.url).header(header::ACCEPT, "application/json");
         if let Some(trace) = traces::current() {
             request = request.header(TRACEPARENT, trace.to_string());
         }
-        let mut response = request.send().await.map_err(silent)?;
+        let mut response = request.send().await.map_err(no_answer)?;
         match response.status() {
             StatusCode::OK => {}
             status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) => {
                 return Err((SoldOutError::Refused, format!("it answered {status}")));
             }
-            status => return Err((SoldOutError::Silent, format!("it answered {status}"))),
+            status => return Err((SoldOutError::NoAnswer, format!("it answered {status}"))),
         }
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(silent)? {
+        while let Some(chunk) = response.chunk().await.map_err(no_answer)? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_ANSWER {
-                return Err((SoldOutError::Silent, "its answer is too large".to_owned()));
+                return Err((SoldOutError::NoAnswer, "its answer is too large".to_owned()));
             }
         }
         let answer: SoldOutAnswer = tradepost_document::json::from_slice(&body).map_err(|_| {
-            (SoldOutError::Silent, "its answer is not in the agreed form".to_owned())
+            (SoldOutError::NoAnswer, "its answer is not in the agreed form".to_owned())
         })?;
         Ok(answer.sold_out)
     }

@@ -69,8 +69,8 @@ pub enum AttemptVerdict {
     Refused,
     /// The receiver has not accepted the message, and may accept it later.
     Later,
-    /// In doubt: the receiver may have the message.
-    Doubtful,
+    /// The receiver may have the message, or not.
+    InDoubt,
 }
 
 /// A failed attempt, with the reason as far as it is known.

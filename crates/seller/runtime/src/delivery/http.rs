@@ -134,7 +134,7 @@ fn judged(failed: sender::AttemptError) -> AttemptFailed {
         | FailureReason::Unverified
         | FailureReason::NotPermitted => AttemptVerdict::Refused,
         FailureReason::Status(502 | 504) | FailureReason::TimedOut | FailureReason::Broken => {
-            AttemptVerdict::Doubtful
+            AttemptVerdict::InDoubt
         }
         FailureReason::Status(_) | FailureReason::Unreachable | FailureReason::Forbidden => {
             AttemptVerdict::Later
@@ -160,14 +160,14 @@ mod tests {
             (FailureReason::Status(425), AttemptVerdict::Later),
             (FailureReason::Status(429), AttemptVerdict::Later),
             (FailureReason::Status(500), AttemptVerdict::Later),
-            (FailureReason::Status(502), AttemptVerdict::Doubtful),
+            (FailureReason::Status(502), AttemptVerdict::InDoubt),
             (FailureReason::Status(503), AttemptVerdict::Later),
-            (FailureReason::Status(504), AttemptVerdict::Doubtful),
+            (FailureReason::Status(504), AttemptVerdict::InDoubt),
             (FailureReason::Gone, AttemptVerdict::Refused),
             (FailureReason::Unverified, AttemptVerdict::Refused),
             (FailureReason::NotPermitted, AttemptVerdict::Refused),
-            (FailureReason::TimedOut, AttemptVerdict::Doubtful),
-            (FailureReason::Broken, AttemptVerdict::Doubtful),
+            (FailureReason::TimedOut, AttemptVerdict::InDoubt),
+            (FailureReason::Broken, AttemptVerdict::InDoubt),
             (FailureReason::Unreachable, AttemptVerdict::Later),
             (FailureReason::Forbidden, AttemptVerdict::Later),
         ] {

@@ -83,7 +83,7 @@ impl SmtpCarrier {
             ready.map_err(|_| AttemptVerdict::Later.failure("no answer in time"))??;
         let taken = timeout(self.step_timeout, connection.message(&message)).await;
         let taken = taken
-            .map_err(|_| AttemptVerdict::Doubtful.failure("no answer in time to the message"))?;
+            .map_err(|_| AttemptVerdict::InDoubt.failure("no answer in time to the message"))?;
         let answer = taken.map_err(|error| answered(&error).unwrap_or_else(lost))?;
         let _ = timeout(QUIT_TIMEOUT, connection.abort()).await;
         Ok(said(&answer))
@@ -243,7 +243,7 @@ fn is_of_tls(error: &Error) -> bool {
 }
 
 fn lost() -> AttemptFailed {
-    AttemptVerdict::Doubtful.failure("the connection broke before the message was answered")
+    AttemptVerdict::InDoubt.failure("the connection broke before the message was answered")
 }
 
 fn said(response: &Response) -> String {

@@ -1,6 +1,7 @@
 //! Downloads of a feed from an address that the operator has configured. The request is conditional, so
 //! that an unchanged feed is not sent again. When the last stored feed is half a day old, it is fetched
-//! unconditionally, because its vehicles have to be confirmed (`R-IS-04`).
+//! unconditionally, because a listing has to be confirmed once in a business day (AAP 1.1
+//! `inventory.search`, `R-IS-04`).
 
 use std::fs::File;
 use std::time::Duration;

@@ -79,7 +79,7 @@ struct Api {
 
 /// Returns the routes, if the configuration allows hosted dealers or has publishers.
 pub fn router(wiring: &Arc<Wiring>, server: &ServerConfig) -> Option<Router> {
-    if !wiring.hosts_dealers() && wiring.sales.is_empty() {
+    if !wiring.hosts_dealers() && wiring.publishers.is_empty() {
         return None;
     }
     let policy = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
@@ -102,7 +102,7 @@ pub fn router(wiring: &Arc<Wiring>, server: &ServerConfig) -> Option<Router> {
             .route("/admin/v1/dealers/{id}/suspend", any(handle))
             .route("/admin/v1/dealers/{id}/resume", any(handle));
     }
-    if !wiring.sales.is_empty() {
+    if !wiring.publishers.is_empty() {
         router = router.route("/admin/v1/publishers/{id}/delivery", any(delivery::handle));
     }
     Some(router.with_state(Arc::new(api)))

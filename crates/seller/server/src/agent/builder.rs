@@ -159,8 +159,8 @@ impl AgentBuilder {
     /// [`Self::without_repeat_detection`] was called.
     ///
     /// # Errors
-    /// When the card disagrees with the authentication, with every difference, when that is of an agent with another
-    /// id, or when the store cannot be used.
+    /// Fails when the card and the authentication disagree, and names every difference. Fails when the authentication
+    /// is that of an agent with another id. Fails when the store cannot be used.
     pub fn build(
         self,
         decide: impl Fn(MessageCall<'_>) -> Result<MessagePlan, A2aRefusal> + Send + Sync + 'static,

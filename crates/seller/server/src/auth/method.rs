@@ -43,7 +43,7 @@ pub struct NamedScheme {
 }
 
 /// A way of authentication. An [`Authenticator`](super::Authenticator) can have several: a request is accepted when
-/// one of those whose credential it has accepts it.
+/// a way accepts the credential of its kind.
 ///
 /// ```
 /// use axum::http::HeaderMap;
@@ -95,14 +95,14 @@ pub trait AuthMethod: fmt::Debug + Send + Sync {
     /// Returns true when a request has a credential of this kind, valid or not.
     fn is_shown(&self, headers: &HeaderMap) -> bool;
 
-    /// Finds out who sent a request, whose credential [`is_shown`](Self::is_shown).
+    /// Finds out who sent a request that has a credential of this kind ([`is_shown`](Self::is_shown)).
     ///
     /// The name of the principal identifies the caller in limits and as the owner of tasks, so two callers must not
     /// have the same. A prefix with a colon keeps the names of different methods apart.
     ///
     /// # Errors
-    /// The reason why not. [`AuthRefusal::Unavailable`] says that it could not be found out, and counts against
-    /// nobody.
+    /// The reason for the refusal. [`AuthRefusal::Unavailable`] says that the credential could not be checked; it does
+    /// not count as a failure of the caller.
     fn authenticate<'a>(
         &'a self,
         request: AuthRequest<'a>,
@@ -113,8 +113,8 @@ pub trait AuthMethod: fmt::Debug + Send + Sync {
     fn challenge(&self, realm: &str, error: Option<&str>) -> String;
 }
 
-/// Returns the refusal that takes precedence: an unavailable check, then an exceeded rate limit, then a reason that a
-/// valid credential can have, then an invalid or missing credential; the first one among equals.
+/// Returns the refusal that takes precedence: an unavailable check, then an exceeded rate limit, then a refusal that
+/// a genuine credential can get, then an invalid or missing credential; the first one among equals.
 pub(super) fn stronger(one: AuthRefusal, other: AuthRefusal) -> AuthRefusal {
     let rank = |refusal: &AuthRefusal| match refusal {
         AuthRefusal::Unavailable(_) => 3,

@@ -28,7 +28,7 @@ pub struct TaskMessage<'m> {
     pub webhook: Option<CheckedWebhook>,
     /// True when the same message of the same owner is recorded once, however often it is sent.
     pub is_once: bool,
-    /// Signal that is given when the task ends without its work.
+    /// Signal that is given when the task ends while its work still runs, as when it is canceled.
     pub cancellation: CancellationToken,
 }
 
@@ -110,8 +110,8 @@ impl Tasks {
             {
                 return Ok(RecordOutcome::Repeated);
             }
-            // The message is last: its number is where the caller's stream begins, which has
-            // the new state by then.
+            // The message is appended last: the caller's stream begins at its number, with the task
+            // already in the new state.
             tx.append(id, EntryKind::Status, &status_entry, Some((state, now)))?;
             let Some(seq) = tx.append(id, EntryKind::Message, &entry, None)? else {
                 return Ok(RecordOutcome::Ended);
@@ -155,7 +155,8 @@ impl Tasks {
         let worked = tokio::select! {
             biased;
             () = progress.stopped() => {
-                // For what the work has started elsewhere, such as a thread.
+                // The work's future is dropped here; the signal stops what it has started
+                // elsewhere, such as a thread.
                 progress.cancellation().cancel();
                 Ok(())
             }
@@ -186,8 +187,8 @@ impl Tasks {
         let task = progress.task_id();
         tracing::error!(%agent, %task, %error_id, cause = %fault.chain(), "a task failed");
         let text = format!("The agent failed to work on this task. Error id: {error_id}");
-        // The failure may be the log's, and followers would wait forever for a task that never
-        // ends.
+        // Retried, because the log itself may have failed, and followers would wait forever for a
+        // task that never ends.
         for pause in END_PAUSES {
             let Err(fault) = progress.end_as_failed(&text).await else { return };
             tracing::error!(cause = %fault.chain(), "a failed task could not be ended");

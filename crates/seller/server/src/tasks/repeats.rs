@@ -19,7 +19,7 @@ const BATCH: usize = 500;
 pub(super) fn task_id_of(owner: &TaskOwner, message_id: &str) -> String {
     let mut hash = Sha256::new_with_prefix("tradepost task of a message 1");
     for text in [&*owner.agent_id, &owner.principal, message_id] {
-        // With its length, so that other texts of the same letters have another hash.
+        // Each text follows its length, so that (`ab`, `c`) and (`a`, `bc`) hash differently.
         hash.update((text.len() as u64).to_be_bytes());
         hash.update(text);
     }

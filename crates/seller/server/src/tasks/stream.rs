@@ -43,7 +43,7 @@ pub struct TaskStream {
     closed: bool,
     /// Signals that the process stops; `None` for a stream that is followed to the end.
     closing: Option<watch::Receiver<bool>>,
-    /// Gives the signal that the caller has gone when it is dropped before the end.
+    /// Cancels the agent's work when the stream is dropped early.
     caller: Option<DropGuard>,
 }
 
@@ -60,7 +60,7 @@ impl TaskStream {
         Self { closing: None, ..self }
     }
 
-    /// Gives this signal when it is dropped before it has ended.
+    /// Cancels the agent's work by this guard when the stream is dropped before its end.
     pub(crate) fn cancel_on_drop(&mut self, caller: DropGuard) {
         self.caller = Some(caller);
     }
@@ -72,7 +72,7 @@ impl TaskStream {
     /// When the log fails.
     pub async fn next(&mut self) -> Result<Option<StreamItem>, InternalError> {
         let next = self.advance().await;
-        // Whoever has got the last item has not gone before the end.
+        // The stream was read to its end: do not cancel.
         if self.closed || !matches!(next, Ok(Some(_))) {
             self.caller.take().map(DropGuard::disarm);
         }

@@ -27,7 +27,8 @@ pub(super) struct ChosenLeads {
     /// Change all leads that the options select, up to 10,000 at once.
     #[arg(long)]
     all: bool,
-    /// Do so without being asked how many there are.
+    /// Make the change. Without --yes, --all changes nothing and fails with the number of selected
+    /// leads.
     #[arg(long, requires = "all")]
     yes: bool,
     #[command(flatten)]
@@ -151,7 +152,8 @@ pub(super) fn next(arguments: Next, context: &Context) -> Outcome {
 }
 
 impl ChosenLeads {
-    /// Returns the leads to change, after checking that the user knows how many they are.
+    /// Returns the leads to change. Fails with the number of selected leads when `--all` is given
+    /// without `--yes`.
     fn selected(
         &self,
         store: &Store,

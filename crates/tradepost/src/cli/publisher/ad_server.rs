@@ -46,7 +46,7 @@ pub(in crate::cli) enum Command {
         #[command(flatten)]
         place: PublisherOptions,
     },
-    /// Have a media buy carried into the ad server again, after what it waits for was mended.
+    /// Retry a media buy at the ad server after its problem was fixed.
     Retry {
         /// Media buy id.
         #[arg(value_name = "ID")]

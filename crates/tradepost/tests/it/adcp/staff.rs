@@ -242,6 +242,7 @@ fn what_cannot_be_meant_is_refused_with_what_to_do() {
         (&["list", "accounts", "--state", "asleep"], "use one of: pending_approval, active"),
         (&["list", "grants", "--state", "active"], "omit --state"),
         (&["list", "accounts", "--publisher", "other"], "its publishers are: gazette"),
+        (&["close", "creative", "cr"], "[possible values: account]"),
         (&["grant", "acc", "nova", "--fields", "paused"], "write a task and its fields"),
         (&["grant", "acc", "nova", "--revoke", "--read-only"], "cannot be used with"),
     ];

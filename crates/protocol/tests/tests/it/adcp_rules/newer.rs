@@ -191,11 +191,11 @@ fn a_default_is_no_request_and_anything_else_is_one() {
             let pointer = format!("/{}", place.replace("[]", "/0").replace('.', "/"));
             let asks = request_with(place, &other);
             // What is in a member that is refused as a whole may be named as well.
-            let refused = added::settle(tool, AdcpRelease::V3_2, &asks);
+            let refused = added::remove_defaults(tool, AdcpRelease::V3_2, &asks);
             assert!(refused.unsupported.contains(&pointer), "{tool} {place}: {refused:?}");
             let kept = refused.request.pointer(&pointer).is_some();
             assert!(kept, "{tool} {place}: what is refused is not taken out");
-            let older = added::settle(tool, AdcpRelease::V3_1, &asks);
+            let older = added::remove_defaults(tool, AdcpRelease::V3_1, &asks);
             assert_eq!(older.unsupported, Vec::<String>::new());
             assert!(
                 matches!(older.request, Cow::Borrowed(same) if *same == asks),
@@ -203,14 +203,14 @@ fn a_default_is_no_request_and_anything_else_is_one() {
             );
             if let Some(default) = defaults.get(place) {
                 let says_default = request_with(place, default);
-                let settled = added::settle(tool, AdcpRelease::V3_2, &says_default);
+                let settled = added::remove_defaults(tool, AdcpRelease::V3_2, &says_default);
                 assert_eq!(settled.unsupported, Vec::<String>::new(), "{tool} {place}");
                 assert!(settled.request.pointer(&pointer).is_none(), "{tool} {place} stays");
             }
         }
     }
     let brand = request_with("brand.countries", &other);
-    let settled = added::settle(AdcpTool::GetProducts, AdcpRelease::V3_2, &brand);
+    let settled = added::remove_defaults(AdcpTool::GetProducts, AdcpRelease::V3_2, &brand);
     assert_eq!(settled.unsupported, Vec::<String>::new());
     assert_eq!(settled.request.to_string(), r#"{"brand":{}}"#);
 }

@@ -164,7 +164,7 @@ impl Console {
             Err(AdminError::Refused(DeliveryRefusal::Problems(problems))) => {
                 Ok(DeliveryOutcome::Refused(RefusedFile::new(name, &problems, &columns)))
             }
-            // Others than the publisher's staff are told what those are told who ask for nothing.
+            // Answers 404 to anyone who is not on the publisher's staff, as for an unknown id.
             Err(AdminError::Refused(DeliveryRefusal::Stranger)) => Err(PageError::NotFound),
             // The route has checked the permission to report, so that the one to correct is missing.
             Err(AdminError::Forbidden(_)) => Ok(DeliveryOutcome::Unusable(

@@ -1,5 +1,5 @@
 //! `sync_accounts`: creates accounts by natural key, updates existing ones and closes missing ones. A
-//! row that cannot be stored is a failed row of a completed task (`B-8`).
+//! row that cannot be stored is a failed row of a completed task (AdCP 3.1 `error-handling`, `B-8`).
 
 use std::collections::BTreeSet;
 
@@ -327,8 +327,9 @@ impl SyncContext<'_> {
         problems
     }
 
-    /// Checks billing (`B-1` to `B-4`): the seller's capabilities, then the agent's terms, then those
-    /// of the operator. A credential without an identity learns only the first.
+    /// Checks who is billed (AdCP 3.1 `error-handling`; `B-1` to `B-4`): the seller's capabilities,
+    /// then the agent's terms, then those of the operator. A credential without an identity learns
+    /// only the first.
     fn unbillable(&self, key: &NaturalKey, billing: Billing) -> Option<AdcpError> {
         let profile = &self.work.publisher.profile;
         let message = "the seller does not bill that party; ask for another one in billing";

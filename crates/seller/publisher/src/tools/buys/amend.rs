@@ -247,7 +247,8 @@ fn packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result<(),
     for (index, given) in amending.form.packages.iter().enumerate() {
         let place = format!("packages[{index}]");
         let mut known = amending.before.packages.iter().enumerate();
-        // Only in this media buy: a package of another one is treated as absent (`U-1`).
+        // Only in this media buy: a package of another one is treated as absent (AdCP 3.1
+        // `error-handling`, `U-1`).
         let known = known.find(|(_, package)| package.package_id == given.package_id);
         let Some((position, before)) = known else {
             let field = format!("{place}.package_id");

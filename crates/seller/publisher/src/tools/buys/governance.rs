@@ -1,5 +1,7 @@
 //! Governance checks: the account's governance agent is asked before money is committed
-//! (`check_governance`), and nothing is done without its approval (`K-1`, `Y-7`).
+//! (`check_governance`), and nothing is done without its approval: a denial is refused with
+//! `GOVERNANCE_DENIED`, an agent that does not answer with `GOVERNANCE_UNAVAILABLE` (AdCP 3.1
+//! `error-handling`; `K-1`, `Y-7`).
 
 use std::collections::BTreeSet;
 
@@ -125,7 +127,8 @@ pub(super) async fn answer(
                 let message = "the governance agent does not accept the token of the request";
                 at(AdcpCode::PermissionDenied, "governance_context", message)
             }
-            // Any other error is no decision, and nothing is done without one (`Y-7`).
+            // Any other error is no decision, and nothing is done without one (AdCP 3.1
+            // `error-handling`, `Y-7`).
             _ => unavailable(),
         }
         .into()),
@@ -187,7 +190,8 @@ fn denied(decision: &GovernanceAnswer) -> AdcpError {
         let words = finding.as_object();
         let words = words.map(|members| typed::kept(members, &["category_id", "severity"]));
         let short = |(name, word): (String, Value)| {
-            // Another party's text is shortened, because `details` has to stay small (`Z-4`).
+            // Another party's text is shortened, because `details` has to stay below some 500 bytes
+            // (AdCP 3.1 `transport-errors`, `Z-4`).
             let word = word.as_str()?.chars().take(64).collect::<String>();
             Some((name, Value::from(word)))
         };

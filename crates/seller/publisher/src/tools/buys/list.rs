@@ -155,7 +155,8 @@ fn creatives(
 /// caller can access, on the named account if any. The status filter applies to both.
 ///
 /// # Errors
-/// `MEDIA_BUY_NOT_FOUND` when any id does not resolve, without saying which (`U-4`).
+/// `MEDIA_BUY_NOT_FOUND` when any id does not resolve, without saying which (AdCP 3.1
+/// `error-handling`, `U-4`).
 pub(crate) fn chosen(
     work: &ToolContext<'_>,
     ids: Option<&[String]>,

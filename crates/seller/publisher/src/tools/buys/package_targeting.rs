@@ -48,7 +48,8 @@ pub(super) fn check_targeting(
     if let Some(list) = &overlay.property_list
         && context.reach.find::<PropertyList>(context.reader, &list.list_id)?.is_none()
     {
-        // The member's name would reveal the kind of record, so that it is omitted (`U-3`).
+        // The member's name would reveal the kind of record, so that it is omitted (AdCP 3.1
+        // `error-handling`, `U-3`).
         problems.push(refusals::not_found(AdcpCode::ReferenceNotFound, None));
     }
     Ok(())

@@ -123,7 +123,8 @@ fn work_out(
     if let Some(expected) = form.revision
         && expected != current
     {
-        // The media buy was changed concurrently (`Y-6`).
+        // Somebody has changed the media buy since. `CONFLICT` tells the buyer to read it again and
+        // repeat the change (AdCP 3.1 `error-handling`, `Y-6`).
         let message = "the media buy has changed since that revision; read it again and send the \
                        change anew";
         let error = at(AdcpCode::Conflict, "revision", message);

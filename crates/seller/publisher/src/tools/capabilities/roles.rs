@@ -23,7 +23,7 @@ pub(super) fn protocols(profile: &PublisherProfile) -> Vec<&'static str> {
         ("signals", !catalogue.signals.is_empty()),
         ("creative", !catalogue.formats.is_empty()),
         ("governance", true),
-        // The claim has to include the endpoints.
+        // Its section has to name endpoints.
         (SPONSORED, !catalogue.offerings.is_empty() && !profile.endpoints.is_empty()),
     ])
 }

@@ -292,7 +292,7 @@ impl Sync<'_> {
     }
 
     /// Assigns creatives to packages and returns the errors. Named records belong to the caller or
-    /// are treated as absent (`U-1`, `U-4`).
+    /// are treated as absent (AdCP 3.1 `error-handling`; `U-1`, `U-4`).
     fn assign(&mut self, form: &SyncCreatives) -> Vec<AdcpError> {
         let mut errors = Vec::new();
         for assignment in &form.assignments {
@@ -321,8 +321,9 @@ impl Sync<'_> {
                         reasons.iter().map(|error| error.message.as_str()).collect();
                     item.refused.insert(assignment.package_id.clone(), messages.join("; "));
                     for error in reasons {
-                        // The field of each is the whole list (`U-4`), so that equal errors are
-                        // reported once.
+                        // An error names the whole list and not the item (AdCP 3.1
+                        // `error-handling`, `U-4`), so that several may be equal: each is reported
+                        // once.
                         if !errors.contains(&error) {
                             errors.push(error);
                         }

@@ -44,7 +44,7 @@ pub(in crate::tools) fn perform(
 }
 
 /// Finds the caller's event source by id, on the named account or on any. The error omits the
-/// parameter's name, which would reveal the kind of record (`U-3`).
+/// parameter's name, which would reveal the kind of record (AdCP 3.1 `error-handling`, `U-3`).
 fn source(work: &ToolContext<'_>, id: &str) -> Result<Stored<StoredEventSource>, ToolError> {
     if let Some(account) = &work.admitted.account {
         let place = own_id(&account.record.owner, &account.record.id, id);

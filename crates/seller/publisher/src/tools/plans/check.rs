@@ -1,5 +1,6 @@
 //! `check_governance`: checks an action against its plan. The answer is a decision and never an
-//! error (`K-1`): approved, denied with findings, or approved on conditions.
+//! error (AdCP 3.1 `error-handling`, `K-1`): approved, denied with findings, or approved on
+//! conditions.
 
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::typed::Typed as _;

@@ -19,8 +19,8 @@ pub(in crate::tools) fn perform(
     form: &ReportPlanOutcome,
 ) -> Result<ToolReply, ToolError> {
     let id = form.plan_id.as_str();
-    // Looked up before the plan, so that the same work is done whether the plan exists or not
-    // (`U-9`).
+    // Looked up before the plan, so that the same work is done whether the plan exists or not (AdCP
+    // 3.1 `error-handling`, `U-9`).
     let named = form.check_id.as_ref().map(|id| work.find::<GovernanceCheck>(id)).transpose()?;
     let stored = require(work, id, "plan_id")?;
     let (checks, outcomes) = history(work, id)?;

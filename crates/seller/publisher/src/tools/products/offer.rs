@@ -135,7 +135,8 @@ fn enforces(product: &Product, policy: &str) -> bool {
 }
 
 /// Returns the domains of the property list in a request; `None` when it names none. The error
-/// omits the member's name, which would reveal the kind of record (`U-3`).
+/// omits the member's name, which would reveal the kind of record (AdCP 3.1 `error-handling`,
+/// `U-3`).
 fn listed(work: &ToolContext<'_>, form: &GetProducts) -> Result<Option<Vec<String>>, ToolError> {
     let Some(reference) = &form.property_list else {
         return Ok(None);

@@ -39,7 +39,8 @@ pub(in crate::tools) fn perform(
     let handle = form.signal_agent_segment_id.as_str();
     let signals = &work.publisher.profile.catalogue.signals;
     let signal = signals.iter().find(|signal| signal.handle() == handle);
-    // The member's name would reveal the kind of record and is omitted (`U-3`).
+    // The member's name would reveal the kind of record and is omitted (AdCP 3.1 `error-handling`,
+    // `U-3`).
     let signal = signal.ok_or_else(|| refusals::not_found(AdcpCode::ReferenceNotFound, None))?;
     AdcpRefusal::of_all(problems(work, form, signal))?;
     let live = form.action != Some(SignalAction::Deactivate);

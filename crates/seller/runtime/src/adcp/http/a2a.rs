@@ -25,8 +25,8 @@ pub(in crate::adcp) async fn answer(
     posted: RawRequest<'_>,
 ) -> LoggedResponse {
     let RawRequest { registry, parts, bytes, .. } = posted;
-    // The envelope is read before the credential is checked: the refusal is in the AdCP release
-    // that the caller names (D-6).
+    // The envelope is read before the credential is checked: the refusal has a code of the AdCP
+    // release that the caller names (AdCP 3.1 `error-handling`, D-6).
     let mut envelope = match jsonrpc::read(bytes) {
         Ok(envelope) => envelope,
         // As over MCP: a signature proves nothing about a body that can be parsed in two ways.

@@ -111,7 +111,7 @@ impl Denial {
     }
 
     /// Returns the refusal of a request with these arguments: with a code that exists in the named
-    /// release (`D-6`), and with the request's context (`X-2`).
+    /// release and with the request's context (AdCP 3.1 `error-handling`; `D-6`, `X-2`).
     pub(super) fn refusal(mut self, arguments: Option<&Map>) -> Box<ProfileRefusal> {
         self.error.pin(arguments.map_or(AdcpRelease::V3_1, order::release));
         let context = arguments.and_then(|arguments| arguments.get("context"));

@@ -1,8 +1,8 @@
 //! MCP binding of a publisher: its tools, and refusals before one is reached.
 //!
 //! Requests that introduce the seller (`initialize`, the lists of tools and of resources) and its
-//! capabilities need no credential and answer every caller alike (`N-4`); a credential that is sent
-//! is checked all the same.
+//! capabilities need no credential and answer every caller alike (AdCP 3.1 `error-handling`,
+//! `N-4`); a credential that is sent is checked all the same.
 
 use futures_util::future::BoxFuture;
 use tradepost_adcp::error::AdcpCode;

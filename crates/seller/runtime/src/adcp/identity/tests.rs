@@ -136,7 +136,7 @@ impl Seller {
             methods_required_for: ["tasks/cancel".to_owned()].into(),
         };
         let store = Arc::new(Store::open(directory.path()).unwrap());
-        let (used, replay) = Lasting::open(&store, "gazette", at(0)).unwrap();
+        let (used, replay) = StoredSignatures::open(&store, "gazette", at(0)).unwrap();
         let places = ["https://ads.example".to_owned()];
         let checklist = Checklist::new(SignedKind::Request, policy.digest, signers, replay);
         let identity = SignatureIdentity::new(policy, checklist, used, &places);

@@ -104,7 +104,7 @@ impl Api {
         }
         let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default();
         let id = path.split('/').filter(|part| !part.is_empty()).nth(1).unwrap_or_default();
-        let found = self.wiring.sales.iter().find(|agent| agent.profile.id == id).cloned();
+        let found = self.wiring.publishers.iter().find(|agent| agent.profile.id == id).cloned();
         let Some(agent) = found else {
             let message = "there is no such publisher";
             return Err(HostingRefusal::new(HostingErrorCode::NotFound, message).into());

@@ -136,7 +136,7 @@ impl ProtocolSettings {
                     }
                     return;
                 }
-                // The sender is dropped only after the change.
+                // Never fails: the sender is dropped only after it has announced the change.
                 _ = stopping.changed(), if !stopped => {
                     stopped = true;
                     ending = true;
@@ -157,7 +157,7 @@ impl ProtocolSettings {
                     }
                 }
                 () = idle.wait() => {
-                    // It had its time for the closing message.
+                    // The client was told to close, and has not done so in another idle time.
                     if ending {
                         return;
                     }
