@@ -17,10 +17,10 @@ fuzz_target!(|bytes: &[u8]| {
     for feed in sorted.feeds {
         let report = feed.report;
         assert_eq!(report.rows, report.accepted + report.sold + report.skipped);
-        assert_eq!(feed.units.len(), report.accepted + report.sold);
-        assert_eq!(feed.units.offered(), report.accepted);
+        assert_eq!(feed.listings.len(), report.accepted + report.sold);
+        assert_eq!(feed.listings.offered(), report.accepted);
         // As they are unpacked: no two have the same id.
-        let ids: HashSet<_> = feed.units.iter().map(|unit| unit.vehicle.vehicle_id).collect();
-        assert_eq!(ids.len(), feed.units.len());
+        let ids: HashSet<_> = feed.listings.iter().map(|listing| listing.vehicle.vehicle_id).collect();
+        assert_eq!(ids.len(), feed.listings.len());
     }
 });

@@ -14,7 +14,7 @@ use tradepost_demo::dealer as demo;
 
 static PAYLOAD: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let now = "2026-04-30T12:00:00Z".parse().expect("a moment");
-    let vehicles = demo::units(80, 7, now).into_iter().map(|unit| unit.vehicle).collect();
+    let vehicles = demo::listings(80, 7, now).into_iter().map(|listing| listing.vehicle).collect();
     let built = Inventory::build(vehicles, Vec::new()).expect("demo vehicles can be written");
     let [_, _, payload] = built.snapshot().parts().map(<[u8]>::to_vec);
     payload
@@ -34,7 +34,7 @@ fuzz_target!(|input: (Vec<(u32, u8)>, Option<u32>, Option<Vec<u8>>)| {
     }
     let Ok(inventory) = Inventory::read(&Snapshot::seal(payload).to_bytes()) else { return };
     let policy = SearchPolicy { default_limit: 20, max_limit: 100 };
-    let year = CurrentYear::at(jiff::Timestamp::UNIX_EPOCH);
+    let year = CurrentYear::from_timestamp(jiff::Timestamp::UNIX_EPOCH);
     let texts = |text: &str| vec![text.to_owned()];
     for filters in [
         Filters::default(),

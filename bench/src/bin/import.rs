@@ -24,8 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let now = "2026-11-20T17:00:00Z".parse()?;
     if !path.exists() {
         // Sold units are rows, too: about one for each twelve on offer.
-        let units = demo::units(rows * 12 / 13, 1, now);
-        std::fs::write(path, DemoFormat::HomeNet.write(&units)?)?;
+        let listings = demo::listings(rows * 12 / 13, 1, now);
+        std::fs::write(path, DemoFormat::HomeNet.write(&listings)?)?;
         // What making it has needed is not what reading it needs: another process measures.
         return Ok(());
     }
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let sorted = import::read(File::open(path)?, &[demo::target()], now)?;
         feed.push(begun.elapsed());
         feed_cpu += processor()?.saturating_sub(cpu);
-        let taken: usize = sorted.feeds.iter().map(|feed| feed.units.len()).sum();
+        let taken: usize = sorted.feeds.iter().map(|feed| feed.listings.len()).sum();
         if count != taken {
             return Err(format!("{count} rows, and {taken} units").into());
         }
@@ -59,8 +59,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let resident = resident()?;
     // What searches need, and every listing in it.
     let listings = import::read(File::open(path)?, &[demo::target()], now)?;
-    let listings = listings.feeds.iter().flat_map(|feed| &feed.units);
-    let listings = listings.filter(|unit| !unit.sold).map(|unit| unit.vehicle).collect();
+    let listings = listings.feeds.iter().flat_map(|feed| &feed.listings);
+    let listings = listings.filter(|listing| !listing.sold).map(|listing| listing.vehicle).collect();
     let index = Inventory::build(listings, Vec::new())?.memory().total();
     let mut out = io::stdout().lock();
     writeln!(out, "| reader | rows | file MB | median ms | ratio | CPU ms | CPU ratio |")?;

@@ -22,5 +22,5 @@ struct Shared {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let shared = Shared::parse();
     let store = Store::connect(&shared.database)?;
-    conformance::run(shared.agent, conformance::Stores::on(store)).await
+    conformance::run(shared.agent, conformance::Stores::from_store(store)).await
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use jiff::Timestamp;
-use tradepost_dealer::import::FeedUnit;
+use tradepost_dealer::import::FeedListing;
 use tradepost_demo::dealer::DEALER_ID;
 use tradepost_demo::publisher as demo;
 use tradepost_runtime::config::{Config, read};
 use tradepost_runtime::gate::Scopes;
 use tradepost_runtime::wiring::{Wiring, site};
 use tradepost_sandbox::buyer::Place;
-use tradepost_sandbox::{Cast, TruthfulDealer};
+use tradepost_sandbox::{SellerFactory, TruthfulDealer};
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -50,7 +50,7 @@ pub fn publisher() -> Config {
 
 /// Sellers that a sandbox script needs; each buyer gets a folder of its own.
 #[derive(Debug)]
-pub struct DemoCast {
+pub struct DemoSellerFactory {
     /// Parent of the buyers' folders.
     pub folder: PathBuf,
     /// Clock of the process.
@@ -59,7 +59,7 @@ pub struct DemoCast {
     pub address: SocketAddr,
 }
 
-impl DemoCast {
+impl DemoSellerFactory {
     fn open(
         &self,
         place: &Place,
@@ -74,7 +74,7 @@ impl DemoCast {
     }
 }
 
-impl Cast for DemoCast {
+impl SellerFactory for DemoSellerFactory {
     fn dealer(&self, place: &Place) -> Result<Arc<dyn TruthfulDealer>, InternalError> {
         let mut config = read::demo();
         for dealer in &mut config.dealers {
@@ -110,8 +110,8 @@ impl TruthfulDealer for DemoDealer {
         site(Arc::clone(&self.registry)).into()
     }
 
-    fn offer(&self, units: &[FeedUnit], now: Timestamp) -> Result<(), InternalError> {
-        self.store.replace_inventory(DEALER_ID, units, now, false)?;
+    fn offer(&self, listings: &[FeedListing], now: Timestamp) -> Result<(), InternalError> {
+        self.store.replace_inventory(DEALER_ID, listings, now, false)?;
         self.registry.refresh()
     }
 }

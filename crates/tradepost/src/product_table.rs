@@ -62,7 +62,7 @@ pub struct ProductTable {
     /// Creative formats that the products name and the catalogue lacks.
     pub formats: Vec<Map>,
     /// Columns by the field that they fill.
-    pub columns: Vec<ColumnUse>,
+    pub columns: Vec<ProductColumnUse>,
     /// Headings of the columns that fill no field.
     pub ignored_columns: Vec<String>,
     /// Number of rows below the headings.
@@ -73,7 +73,7 @@ pub struct ProductTable {
 
 /// Column of a field.
 #[derive(Debug, Clone, Serialize)]
-pub struct ColumnUse {
+pub struct ProductColumnUse {
     /// Name of the field.
     pub field: &'static str,
     /// Heading in the file.
@@ -100,7 +100,7 @@ pub struct TableProblem {
 
 impl TableProblem {
     /// Creates the problem of a whole row.
-    pub(crate) fn of_row(row: usize, mistake: RowMistake) -> Self {
+    pub(crate) fn from_row(row: usize, mistake: RowMistake) -> Self {
         let RowMistake { message, hint } = mistake;
         Self { row, column: None, message, hint }
     }

@@ -62,7 +62,7 @@ impl SaleFailure {
         Self { message: message.into(), hint }
     }
 
-    fn of_machine(error: impl std::fmt::Display) -> Self {
+    fn from_machine_error(error: impl std::fmt::Display) -> Self {
         Self::new(
             format!("the test could not be set up: {error}"),
             "check that this machine has room for temporary files",
@@ -87,16 +87,16 @@ pub async fn run(
     let billing = publisher.profile.billing.first().copied().unwrap_or(Billing::Operator);
     let buyer = key_names(publisher).next().unwrap_or(BUYER);
     // Removed with everything in it, also when a step fails.
-    let folder = tempfile::tempdir().map_err(SaleFailure::of_machine)?;
-    let store = Store::open(folder.path()).map_err(SaleFailure::of_machine)?;
-    let key = keyed(&store, publisher_id, buyer, clock).map_err(SaleFailure::of_machine)?;
+    let folder = tempfile::tempdir().map_err(SaleFailure::from_machine_error)?;
+    let store = Store::open(folder.path()).map_err(SaleFailure::from_machine_error)?;
+    let key = keyed(&store, publisher_id, buyer, clock).map_err(SaleFailure::from_machine_error)?;
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await;
-    let listener = listener.map_err(SaleFailure::of_machine)?;
-    let address = listener.local_addr().map_err(SaleFailure::of_machine)?;
+    let listener = listener.map_err(SaleFailure::from_machine_error)?;
+    let address = listener.local_addr().map_err(SaleFailure::from_machine_error)?;
     let settings = config.server.http();
     let terms = least_budgets(&config);
     let wiring = Wiring::open(config, Arc::new(store), clock.clone(), address);
-    let wiring = wiring.map_err(SaleFailure::of_machine)?;
+    let wiring = wiring.map_err(SaleFailure::from_machine_error)?;
     let (stop, stopped) = oneshot::channel::<()>();
     let site = wiring.site();
     let server = tokio::spawn(async move {
@@ -217,7 +217,8 @@ impl Sale {
         );
         let client =
             client.and_then(|client| client.with_token(BearerToken::from(self.key.clone())));
-        let client = client.map_err(|failure| SaleFailure::of_machine(failure.to_string()))?;
+        let client =
+            client.map_err(|failure| SaleFailure::from_machine_error(failure.to_string()))?;
         let products = self.products(&client).await?;
         let choice = self.choose(&products).ok_or_else(|| {
             SaleFailure::new("no product has a price", "add one to the catalogue")

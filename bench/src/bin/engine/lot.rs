@@ -42,14 +42,14 @@ impl BenchInventory {
         let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 20_780);
         let mut rng = Rng::with_seed(13);
         let mut trims = HashMap::new();
-        let patterns = demo::units(PATTERNS, 13, now).into_iter().map(|unit| {
-            let trim = unit.vehicle.trim.map(|trim| {
+        let patterns = demo::listings(PATTERNS, 13, now).into_iter().map(|listing| {
+            let trim = listing.vehicle.trim.map(|trim| {
                 // The product counts spellings of a trim as one, and shows the first.
                 let plain = trim.chars().filter(|character| character.is_alphanumeric());
                 let plain = plain.collect::<String>();
                 trims.entry(plain.to_lowercase()).or_insert(trim).clone()
             });
-            Vehicle { trim, ..unit.vehicle }
+            Vehicle { trim, ..listing.vehicle }
         });
         let mut models: Vec<Vec<Vehicle>> = Vec::new();
         for vehicle in patterns {

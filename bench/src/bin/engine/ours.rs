@@ -21,7 +21,7 @@ pub struct Ours(Inventory);
 
 /// The year from which ages are counted back, which no measured question names.
 fn this_year() -> CurrentYear {
-    CurrentYear::at(Timestamp::UNIX_EPOCH)
+    CurrentYear::from_timestamp(Timestamp::UNIX_EPOCH)
 }
 
 /// What an inventory takes.

@@ -99,7 +99,7 @@ impl SellerAddress {
             return Ok(client.clone());
         }
         let transport = self.transport.clone();
-        let client = AdcpClient::found(transport, &self.address, random_ids()).await?;
+        let client = AdcpClient::connect(transport, &self.address, random_ids()).await?;
         let client = match &self.token {
             Some(token) => client.with_token(token)?,
             None => client,
@@ -146,7 +146,7 @@ impl SellerAddress {
     }
 
     fn to_error(&self, failure: &CallFailure) -> BridgeError {
-        BridgeError::of_seller(failure).at_seller(&self.id)
+        BridgeError::from_seller_failure(failure).at_seller(&self.id)
     }
 
     /// Returns the error of a call that recovery has given up. A call in doubt is remembered; its error says with which

@@ -254,7 +254,7 @@ impl Bridge {
 /// Creates the transport for requests to dealers or sellers; all of them share its connections.
 fn transport(options: &BridgeOptions) -> HttpTransport {
     let limits = TransportLimits { timeout: options.patience, ..TransportLimits::default() };
-    HttpTransport::on(options.network.clone(), limits)
+    HttpTransport::with_network(options.network.clone(), limits)
 }
 
 /// Completes the result of a call with the notes about its arguments.

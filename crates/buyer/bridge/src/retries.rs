@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tradepost_client::client::random_ids;
-use tradepost_client::retry::{Machine, Recoverer, RetryLimits, Sizes};
+use tradepost_client::retry::{Recoverer, RetryLimits, Sizes, SystemClock};
 
 /// Maximum number of attempts for one request.
 const ATTEMPTS: u32 = 3;
 
 /// Recovery that all calls of a bridge share: a dealer or seller has one retry budget for all of them.
-pub(super) struct Retries(Recoverer<Machine>);
+pub(super) struct Retries(Recoverer<SystemClock>);
 
 impl Retries {
     /// Creates the recovery; `timeout` is the limit for calls without a deadline of their own.
     pub(super) fn new(timeout: Duration) -> Self {
         let limits = RetryLimits { attempts: ATTEMPTS, elapsed: timeout };
-        Self(Recoverer::new(Machine::new(random_ids()), limits, Sizes::default()))
+        Self(Recoverer::new(SystemClock::new(random_ids()), limits, Sizes::default()))
     }
 
     /// Returns the retry loop.
-    pub(super) fn recoverer(&self) -> &Recoverer<Machine> {
+    pub(super) fn recoverer(&self) -> &Recoverer<SystemClock> {
         &self.0
     }
 

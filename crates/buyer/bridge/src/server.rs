@@ -248,7 +248,7 @@ impl<'h> BridgeClient<'h> {
             }
             Err(reject) if reject.id.is_null() => return LineOutcome::Nothing,
             Err(reject) => {
-                return LineOutcome::Answer(McpError::rejected(&reject).body(&reject.id));
+                return LineOutcome::Answer(McpError::from_reject(&reject).body(&reject.id));
             }
         };
         if message.id.is_none() {

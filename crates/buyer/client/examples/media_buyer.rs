@@ -10,7 +10,7 @@ use tradepost_client::AdcpClient;
 use tradepost_client::HttpTransport;
 use tradepost_client::adcp::SellerAnswer;
 use tradepost_client::client::random_ids;
-use tradepost_client::retry::{GaveUp, Machine, Recoverer, RetryLimits, Sizes};
+use tradepost_client::retry::{GaveUp, Recoverer, RetryLimits, Sizes, SystemClock};
 use tradepost_document::json::{Map, Value, json, object};
 
 /// The advertiser.
@@ -66,7 +66,7 @@ impl Price {
 /// A client with what it needs to send again.
 struct Buyer {
     client: AdcpClient,
-    recoverer: Recoverer<Machine>,
+    recoverer: Recoverer<SystemClock>,
 }
 
 impl Buyer {
@@ -91,7 +91,7 @@ pub(crate) async fn buy(
     let transport = HttpTransport::new(Default::default());
     let client = AdcpClient::mcp(transport, address, random_ids())?.with_token(token)?;
     let recoverer =
-        Recoverer::new(Machine::new(random_ids()), RetryLimits::default(), Sizes::default());
+        Recoverer::new(SystemClock::new(random_ids()), RetryLimits::default(), Sizes::default());
     let buyer = Buyer { client, recoverer };
     let wanted = json!({"buying_mode": "brief", "brief": brief});
     let prices = Price::read(&buyer.call("get_products", wanted).await?.payload);

@@ -14,7 +14,7 @@ use tradepost_aap::lead::{Channel, SourceAgent};
 use tradepost_aap::{Filters, Search};
 use tradepost_client::client::{random_ids, uncorrected};
 use tradepost_client::failure::CallFailure;
-use tradepost_client::retry::{Machine, Recoverer, RetryLimits, Sizes};
+use tradepost_client::retry::{Recoverer, RetryLimits, Sizes, SystemClock};
 use tradepost_client::{HttpTransport, Lead, LeadConsent, SkillClient};
 use tradepost_document::json::json;
 
@@ -91,7 +91,7 @@ pub(crate) async fn shop(
         .email(errand.email)?
         .about(json!({"vin": best.vin}));
     let recoverer =
-        Recoverer::new(Machine::new(random_ids()), RetryLimits::default(), Sizes::default());
+        Recoverer::new(SystemClock::new(random_ids()), RetryLimits::default(), Sizes::default());
     let sent = best.dealer.submit_lead_with_recovery(&lead, &recoverer, uncorrected).await?;
     let status = sent.answer.status().unwrap_or("answered");
     Ok(writeln!(out, "{}: {status} after {} requests", best.name, sent.spent.attempts)?)

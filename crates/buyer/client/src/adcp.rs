@@ -152,7 +152,7 @@ impl AdcpClient {
     ///
     /// # Errors
     /// Failure to fetch or use the card; nothing else was sent.
-    pub async fn found(
+    pub async fn connect(
         transport: HttpTransport,
         address: &str,
         ids: fastrand::Rng,
@@ -163,7 +163,7 @@ impl AdcpClient {
         }
         match discover(&transport, address, None).await {
             Ok(found) => {
-                let card = CardReader::unverified(transport.clone(), found.url.clone());
+                let card = CardReader::new_unverified(transport.clone(), found.url.clone());
                 Ok(Self::a2a(transport, &found, ids)?.rereading(card))
             }
             Err(failure) if has_no_card(&failure) => Self::mcp(transport, address, ids),
@@ -221,7 +221,7 @@ impl AdcpClient {
     #[must_use]
     pub fn at_once(mut self) -> Self {
         if let SellerTransport::Mcp(session) = &mut self.seller_transport {
-            *session = Arc::new(mcp::McpSession::presumed());
+            *session = Arc::new(mcp::McpSession::with_presumed_version());
         }
         self
     }
@@ -342,7 +342,7 @@ impl AdcpClient {
         }
         // Tasks without published rules are not checked.
         if self.checks
-            && let Some(tool) = AdcpTool::of_name(task)
+            && let Some(tool) = AdcpTool::from_any_name(task)
         {
             rules::check(tool, &arguments, Internals::Off).map_err(|issues| {
                 CallFailure::Unsent(Unsent::Arguments(Box::new(issues.into_error())))

@@ -129,23 +129,28 @@ impl AgentClient {
         discovered: &Discovered,
         ids: fastrand::Rng,
     ) -> Result<Self, CallFailure> {
-        Ok(Self::over(transport, AgentBinding::any(discovered)?, discovered, ids))
+        Ok(Self::from_binding(transport, AgentBinding::any(discovered)?, discovered, ids))
     }
 
     /// Creates a client that uses this binding and no other.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn by(
+    pub fn with_card_transport(
         carrier: CardTransport,
         transport: HttpTransport,
         discovered: &Discovered,
         ids: fastrand::Rng,
     ) -> Result<Self, CallFailure> {
-        Ok(Self::over(transport, AgentBinding::by(discovered, carrier)?, discovered, ids))
+        Ok(Self::from_binding(
+            transport,
+            AgentBinding::with_card_transport(discovered, carrier)?,
+            discovered,
+            ids,
+        ))
     }
 
-    fn over(
+    fn from_binding(
         transport: HttpTransport,
         binding: AgentBinding,
         discovered: &Discovered,
@@ -185,7 +190,7 @@ impl AgentClient {
     /// Returns the client for the address that the card names now; `None` when the client may not or need not move.
     async fn moved(&self) -> Option<Self> {
         let discovered = self.card.as_ref()?.read().await?;
-        let binding = AgentBinding::by(&discovered, self.binding.carrier).ok()?;
+        let binding = AgentBinding::with_card_transport(&discovered, self.binding.carrier).ok()?;
         let source = EndpointSource::card(&discovered);
         may_move(&self.binding.endpoint, &binding.endpoint, self.token.as_ref(), &source)
             .then(|| Self { binding, source, ..self.clone() })

@@ -94,7 +94,7 @@ impl AgentBinding {
     /// # Errors
     /// `Unsent`, when the card has neither or its address may not be used.
     pub(crate) fn jsonrpc(discovered: &Discovered) -> Result<Self, CallFailure> {
-        Self::at(discovered, discovered.card.any_interface())
+        Self::from_interface(discovered, discovered.card.any_interface())
     }
 
     /// Uses JSON-RPC 1.0, or else HTTP+JSON or gRPC 1.0, or else JSON-RPC 0.3.
@@ -105,24 +105,27 @@ impl AgentBinding {
         let card = &discovered.card;
         let newer = card.interface().or_else(|| card.http_json_interface());
         let newer = newer.or_else(|| card.grpc_interface());
-        Self::at(discovered, newer.or_else(|| card.any_interface()))
+        Self::from_interface(discovered, newer.or_else(|| card.any_interface()))
     }
 
     /// Uses the first interface of this binding.
     ///
     /// # Errors
     /// As [`Self::jsonrpc`].
-    pub(crate) fn by(discovered: &Discovered, carrier: CardTransport) -> Result<Self, CallFailure> {
+    pub(crate) fn with_card_transport(
+        discovered: &Discovered,
+        carrier: CardTransport,
+    ) -> Result<Self, CallFailure> {
         let card = &discovered.card;
         let interface = match carrier {
             CardTransport::JsonRpc => card.any_interface(),
             CardTransport::HttpJson => card.http_json_interface(),
             CardTransport::Grpc => card.grpc_interface(),
         };
-        Self::at(discovered, interface)
+        Self::from_interface(discovered, interface)
     }
 
-    fn at(
+    fn from_interface(
         discovered: &Discovered,
         interface: Option<&SellerInterface>,
     ) -> Result<Self, CallFailure> {
@@ -276,7 +279,7 @@ impl BindingItem {
         }
     }
 
-    fn made(kind: OlderKind, held: Value) -> Self {
+    fn with_kind(kind: OlderKind, held: Value) -> Self {
         match kind {
             OlderKind::Task => Self::Task(held),
             OlderKind::Message => Self::Message(held),
@@ -290,13 +293,15 @@ impl BindingItem {
         let Some(members) = result.as_object_mut() else { return Err(NEITHER) };
         // 0.3 names the kind in a member; 1.0 wraps the item in a member named after the kind.
         if let Some(kind) = members.get("kind").and_then(Value::as_str) {
-            return OlderKind::from_name(kind).map(|kind| Self::made(kind, result)).ok_or(NEITHER);
+            return OlderKind::from_name(kind)
+                .map(|kind| Self::with_kind(kind, result))
+                .ok_or(NEITHER);
         }
         for kind in OlderKind::ALL.iter().copied() {
             let name = kind.member();
             if members.get(name).is_some_and(Value::is_object) && !members.contains_key("parts") {
                 let held = members.swap_remove(name);
-                return held.map(|held| Self::made(kind, held)).ok_or(NEITHER);
+                return held.map(|held| Self::with_kind(kind, held)).ok_or(NEITHER);
             }
         }
         if members.get("id").is_some_and(Value::is_string) && members.contains_key("status") {

@@ -33,7 +33,7 @@ impl CardReader {
 
     /// Creates a reader of the card at this address that does not check signatures.
     #[must_use]
-    pub fn unverified(transport: HttpTransport, card: Url) -> Self {
+    pub fn new_unverified(transport: HttpTransport, card: Url) -> Self {
         Self::new(move || {
             let transport = transport.clone();
             let card = card.clone();

@@ -43,10 +43,12 @@ impl FailureRecord {
     #[must_use]
     pub fn new(failure: &CallFailure, private: &[String]) -> Self {
         if let Some(error) = failure.adcp() {
-            return Self::of_error(error, private);
+            return Self::from_error(error, private);
         }
         let code = match failure {
-            CallFailure::Unsent(Unsent::Arguments(error)) => return Self::of_error(error, private),
+            CallFailure::Unsent(Unsent::Arguments(error)) => {
+                return Self::from_error(error, private);
+            }
             CallFailure::Unsent(_) => "unsent".to_owned(),
             CallFailure::Unanswered(_) => "unanswered".to_owned(),
             CallFailure::Garbled(_) => "garbled".to_owned(),
@@ -65,7 +67,7 @@ impl FailureRecord {
 
     /// Creates the record of an error object, such as that of a row.
     #[must_use]
-    pub fn of_error(error: &AdcpError, private: &[String]) -> Self {
+    pub fn from_error(error: &AdcpError, private: &[String]) -> Self {
         let field = error.field.as_deref().map(|field| without(field, private));
         Self {
             code: plain(error.code.name(), WORD),

@@ -25,7 +25,7 @@ mod clock;
 mod doubt;
 mod sellers;
 
-pub use clock::{Machine, RetryClock};
+pub use clock::{RetryClock, SystemClock};
 pub use doubt::RequestsInDoubt;
 pub use sellers::{SellerMemory, Sizes};
 
@@ -154,7 +154,7 @@ pub struct GaveUp {
 
 impl GaveUp {
     /// Creates the result of an intent that was given up before anything was sent.
-    pub(crate) fn before(failure: CallFailure) -> Self {
+    pub(crate) fn from_failure(failure: CallFailure) -> Self {
         let budget = RetryBudget { attempts: 0, time: Duration::ZERO, tokens: 0 };
         Self {
             advice: advise(&FailedAttempt::default(), &failure, &budget),

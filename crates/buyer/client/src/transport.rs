@@ -196,19 +196,19 @@ impl HttpTransport {
     /// Creates a transport with these limits, and without a proxy.
     #[must_use]
     pub fn new(limits: TransportLimits) -> Self {
-        Self::on(Network::default(), limits)
+        Self::with_network(Network::default(), limits)
     }
 
     /// Creates a transport in this network, with these limits.
     #[must_use]
-    pub fn on(network: Network, limits: TransportLimits) -> Self {
+    pub fn with_network(network: Network, limits: TransportLimits) -> Self {
         Self { limits, network: Arc::new(network), clients: Arc::default() }
     }
 
     /// Creates a transport with clients that the caller has set up: one for addresses without TLS, one for
     /// those with it. Their own limits of time and connection apply.
     #[must_use]
-    pub fn over(plain: Client, secure: Client, limits: TransportLimits) -> Self {
+    pub fn with_clients(plain: Client, secure: Client, limits: TransportLimits) -> Self {
         let clients = Clients::new(plain, secure);
         Self { limits, network: Arc::default(), clients: Arc::new(clients) }
     }

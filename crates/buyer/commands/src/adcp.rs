@@ -250,7 +250,7 @@ impl SellerOptions {
         }
         // With keys a card is needed, because only a card is signed; an MCP server has none.
         let Some(keys) = &self.keys else {
-            let found = AdcpClient::found(transport, &self.url, random_ids()).await;
+            let found = AdcpClient::connect(transport, &self.url, random_ids()).await;
             // Only the card was requested.
             return found.map_err(|failure| CommandFailure::from(failure).without_effect());
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tradepost_client::client::random_ids;
 use tradepost_client::record::FailureRecord;
-use tradepost_client::retry::{GaveUp, Machine, Recoverer, RetryClock, RetryLimits, Sizes};
+use tradepost_client::retry::{GaveUp, Recoverer, RetryClock, RetryLimits, Sizes, SystemClock};
 use tradepost_document::json::object;
 
 use super::listening::stop_signal;
@@ -38,8 +38,8 @@ pub(super) fn recoverer(
         stop.await;
         asked.send_replace(true);
     });
-    let machine = Machine::new(random_ids());
-    let clock = PrintingClock { machine, stopped, output, log };
+    let system_clock = SystemClock::new(random_ids());
+    let clock = PrintingClock { system_clock, stopped, output, log };
     Ok(Recoverer::new(clock, limits, Sizes::default()))
 }
 
@@ -70,7 +70,7 @@ pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> CommandFailure {
 
 /// Clock and timer of the retry loop, which also print pauses before a retry.
 pub(super) struct PrintingClock {
-    machine: Machine,
+    system_clock: SystemClock,
     stopped: watch::Receiver<bool>,
     output: Output,
     log: Option<Log>,
@@ -78,11 +78,11 @@ pub(super) struct PrintingClock {
 
 impl RetryClock for PrintingClock {
     fn now(&self) -> Duration {
-        self.machine.now()
+        self.system_clock.now()
     }
 
     async fn sleep(&self, time: Duration) {
-        self.machine.sleep(time).await;
+        self.system_clock.sleep(time).await;
     }
 
     fn failed(&self, record: &FailureRecord) {
@@ -99,7 +99,7 @@ impl RetryClock for PrintingClock {
     where
         F: Future<Output: Send> + Send,
     {
-        self.machine.within(time, work).await
+        self.system_clock.within(time, work).await
     }
 
     async fn stopped(&self) {
@@ -108,6 +108,6 @@ impl RetryClock for PrintingClock {
     }
 
     fn draw(&self) -> f64 {
-        self.machine.draw()
+        self.system_clock.draw()
     }
 }

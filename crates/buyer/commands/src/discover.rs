@@ -74,7 +74,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let signed = trust::signed(found.card.raw.get());
     let report = match keys {
         // Without keys, a card with unreadable signatures is accepted like an unsigned one.
-        None => signed.ok().map(|signed| TrustReport::unchecked(&signed)),
+        None => signed.ok().map(|signed| TrustReport::from_unchecked(&signed)),
         Some(keys) => {
             let judged = judge(&signed?, &keys, Clock::system().now());
             let report = TrustReport::from_judged(&judged);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     fn report(card: &str) -> Option<TrustReport> {
-        trust::signed(card).ok().map(|signed| TrustReport::unchecked(&signed))
+        trust::signed(card).ok().map(|signed| TrustReport::from_unchecked(&signed))
     }
 
     const CARD: &str = r#"{"name": "Demo \u001b[31mMotors", "description": "Sells cars.", "version": "1.0",

@@ -108,11 +108,11 @@ pub fn codes() -> Vec<ExplainedCode> {
     let adcp = adcp::error::AdcpCode::ALL.iter().copied().map(of_adcp);
     let bridge = failures::BridgeErrorCode::ALL.iter().map(|code| ExplainedCode {
         retryable: code.retryable(),
-        ..ExplainedCode::described(*code, "bridge", code.hint())
+        ..ExplainedCode::with_description(*code, "bridge", code.hint())
     });
     let commands = BuyerCommandCode::ALL.iter().map(|code| ExplainedCode {
         exit_code: Some(code.exit()),
-        ..ExplainedCode::described(*code, "command line", code.hint())
+        ..ExplainedCode::with_description(*code, "command line", code.hint())
     });
     aap.chain(a2a).chain(adcp).chain(bridge).chain(commands).collect()
 }
@@ -129,13 +129,17 @@ impl ExplainedCode {
         Self {
             advice: Some(advice.name()),
             advice_text: Some(advice.to_string()),
-            ..Self::described(code, catalog, hint)
+            ..Self::with_description(code, catalog, hint)
         }
     }
 
     /// Creates a row of a code of our own, which has a meaning and advice alone.
     #[must_use]
-    pub fn described<C: Vocabulary>(code: C, catalog: &'static str, hint: &'static str) -> Self {
+    pub fn with_description<C: Vocabulary>(
+        code: C,
+        catalog: &'static str,
+        hint: &'static str,
+    ) -> Self {
         Self {
             code: code.name(),
             catalog,

@@ -59,6 +59,6 @@ impl NetworkArguments {
     ) -> Result<HttpTransport, CommandFailure> {
         let limits =
             TransportLimits { timeout: Duration::from_secs(seconds), ..TransportLimits::default() };
-        Ok(HttpTransport::on(self.network(context)?, limits))
+        Ok(HttpTransport::with_network(self.network(context)?, limits))
     }
 }

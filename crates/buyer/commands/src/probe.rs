@@ -18,7 +18,7 @@ use super::listening::stop_signal;
 use super::network::NetworkArguments;
 use super::output::seller::NO_ANSWER;
 use super::output::{CommandFailure, INTERRUPTED, Output, UNGRADED};
-use super::report_file::{Also, save};
+use super::report_file::{ReportFile, save};
 use super::token::TokenArguments;
 use super::{Context, Outcome};
 
@@ -115,7 +115,7 @@ pub struct Arguments {
     out: Option<PathBuf>,
     /// Write an additional report, such as junit=probe.xml. Repeatable.
     #[arg(long, value_name = "FORMAT=FILE")]
-    also: Vec<Also<ReportFormat>>,
+    also: Vec<ReportFile<ReportFormat>>,
     /// Write a badge with the grade to this file, as an SVG; the same as --also badge=FILE.
     #[arg(long, value_name = "FILE")]
     badge: Option<PathBuf>,
@@ -372,10 +372,10 @@ mod tests {
 
     #[test]
     fn a_further_report_is_a_form_and_a_file() {
-        let also: Also<ReportFormat> = "junit=a=b.xml".parse().unwrap();
+        let also: ReportFile<ReportFormat> = "junit=a=b.xml".parse().unwrap();
         assert_eq!((also.format, also.path), (ReportFormat::Junit, PathBuf::from("a=b.xml")));
         for text in ["junit", "junit=", "pdf=a"] {
-            assert!(text.parse::<Also<ReportFormat>>().is_err(), "{text}");
+            assert!(text.parse::<ReportFile<ReportFormat>>().is_err(), "{text}");
         }
     }
 }

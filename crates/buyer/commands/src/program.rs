@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_of_the_full_program_is_named_and_a_slip_is_not() {
+    fn only_commands_of_the_full_program_are_named_as_missing() {
         for name in FULL_ONLY {
             assert_eq!(missing_command_of(&[name, "--demo"]), Some(*name));
             assert_eq!(missing_command_of(&["--json", name]), Some(*name));

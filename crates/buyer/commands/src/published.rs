@@ -42,7 +42,7 @@ impl GuardedWeb {
             max_body: MAX_DOCUMENT,
         };
         // When two are created at once the first one stays, so that one pool has all connections.
-        Ok(slot.get_or_init(|| HttpTransport::over(client.clone(), client, limits)))
+        Ok(slot.get_or_init(|| HttpTransport::with_clients(client.clone(), client, limits)))
     }
 
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, DocumentUnread> {

@@ -10,14 +10,14 @@ use super::output::CommandFailure;
 
 /// Additional report: its format and its file.
 #[derive(Debug, Clone)]
-pub struct Also<F> {
+pub struct ReportFile<F> {
     /// Format of the report.
     pub format: F,
     /// Path of the file.
     pub path: PathBuf,
 }
 
-impl<F: ValueEnum> FromStr for Also<F> {
+impl<F: ValueEnum> FromStr for ReportFile<F> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {

@@ -326,7 +326,7 @@ fn sarif_mistakes(log: &Value) -> Vec<String> {
 }
 
 #[test]
-fn sarif_has_a_rule_for_each_check_and_a_result_for_each_failure() {
+fn sarif_has_rules_for_checks_and_results_for_failures() {
     let mut report = report();
     report.findings[1].waived = Some("ours".to_owned());
     report.stopped = Some("the deadline passed".to_owned());

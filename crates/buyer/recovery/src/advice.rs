@@ -270,7 +270,7 @@ pub enum StopReason {
 impl FailedAttempt {
     /// Creates the first attempt at a seller with this host.
     #[must_use]
-    pub fn at(host: Option<&str>, effect: ResendEffect, had_credentials: bool) -> Self {
+    pub fn with_host(host: Option<&str>, effect: ResendEffect, had_credentials: bool) -> Self {
         let seller = host.map(ToOwned::to_owned);
         Self { effect, had_credentials, seller, ..Self::default() }
     }
@@ -303,7 +303,7 @@ impl RetryWait {
 
     /// Creates the span for a seller's delay: at least the delay, and up to a quarter more.
     // H-1, E-2
-    fn of_seller(delay: Duration) -> Self {
+    fn from_delay(delay: Duration) -> Self {
         let at_least = delay.max(Duration::from_secs(1));
         Self { at_least, at_most: at_least + at_least / 4 }
     }

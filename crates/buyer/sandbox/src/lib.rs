@@ -2,8 +2,8 @@
 //! the buyers that call it. Several buyers may use it at once: each named buyer ([`buyer`]) has its own seller
 //! (`session`) and its own report.
 //!
-//! True answers come from a [`TruthfulDealer`] or publisher that the program supplies ([`Cast`]), or from an agent
-//! without a profile ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each
+//! True answers come from a [`TruthfulDealer`] or publisher that the program supplies ([`SellerFactory`]), or from an
+//! agent without a profile ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each
 //! request what happens instead: a refusal ([`mod@refuse`]), damage ([`damage`]), or nothing. Meanwhile [`watch`]
 //! compares the buyer's requests with the answers it has had ([`reply`]), and [`report`] presents the findings.
 
@@ -18,7 +18,7 @@ use axum::http::{Method, StatusCode, Uri};
 use axum::response::Response;
 use jiff::Timestamp;
 use tokio::sync::watch::{Receiver, Sender};
-use tradepost_dealer::import::FeedUnit;
+use tradepost_dealer::import::FeedListing;
 use tradepost_document::json::json;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -63,11 +63,11 @@ pub trait TruthfulDealer: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When that cannot be kept.
-    fn offer(&self, units: &[FeedUnit], now: Timestamp) -> Result<(), InternalError>;
+    fn offer(&self, listings: &[FeedListing], now: Timestamp) -> Result<(), InternalError>;
 }
 
 /// Creates the sellers that a script can play, separately for each buyer. May block on the disk.
-pub trait Cast: fmt::Debug + Send + Sync {
+pub trait SellerFactory: fmt::Debug + Send + Sync {
     /// Creates a dealer without vehicles.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ pub trait Cast: fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Sandbox {
     script: Arc<Script>,
-    cast: Arc<dyn Cast>,
+    factory: Arc<dyn SellerFactory>,
     /// Base address.
     root: String,
     size: usize,
@@ -114,7 +114,7 @@ impl Sandbox {
     /// When the seller cannot be created.
     pub fn open(
         script: Script,
-        cast: Arc<dyn Cast>,
+        factory: Arc<dyn SellerFactory>,
         size: usize,
         clock: Clock,
         address: SocketAddr,
@@ -122,10 +122,11 @@ impl Sandbox {
         let root = format!("http://{address}");
         let script = Arc::new(script);
         let place = Place::new(None, &root);
-        let unnamed = PlayedSeller::open(Arc::clone(&script), &*cast, place, size, clock.clone())?;
+        let unnamed =
+            PlayedSeller::open(Arc::clone(&script), &*factory, place, size, clock.clone())?;
         Ok(Self {
             script,
-            cast,
+            factory,
             root,
             size,
             clock,
@@ -208,11 +209,11 @@ impl Sandbox {
         }
         let place = Place::new(Some(name.clone()), &self.root);
         let script = Arc::clone(&self.script);
-        let cast = Arc::clone(&self.cast);
+        let factory = Arc::clone(&self.factory);
         let clock = self.clock.clone();
         let size = self.size;
         let opened = tokio::task::spawn_blocking(move || {
-            PlayedSeller::open(script, &*cast, place, size, clock)
+            PlayedSeller::open(script, &*factory, place, size, clock)
         });
         let seller = match opened.await {
             Ok(Ok(seller)) => Arc::new(seller),

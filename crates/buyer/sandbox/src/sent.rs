@@ -164,7 +164,8 @@ impl SentRequest {
     pub fn tool(parts: &Parts, body: &[u8]) -> Option<Self> {
         let mut sent = Self::without_payload(parts);
         let header = |name: &str| parts.headers.get(name).map(|value| value.as_bytes());
-        let read = jsonrpc::read_message(body).map_err(|reject| mcp::McpError::rejected(&reject));
+        let read =
+            jsonrpc::read_message(body).map_err(|reject| mcp::McpError::from_reject(&reject));
         let read = read.and_then(|message| mcp::request(message, header).map_err(|(_, fail)| fail));
         let mut request = match read {
             Ok(request) => request.filter(|request| request.method == mcp::CALL)?,
@@ -174,7 +175,7 @@ impl SentRequest {
             }
         };
         (sent.id, sent.release) = (request.id.clone(), request.lifecycle);
-        let Some(tool) = request.tool(|_| true).ok().and_then(AdcpTool::of_name) else {
+        let Some(tool) = request.tool(|_| true).ok().and_then(AdcpTool::from_any_name) else {
             sent.find(FindingKind::RequestInvalid, "the request calls no tool of AdCP");
             return Some(sent);
         };

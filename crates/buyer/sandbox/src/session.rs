@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use tokio::sync::watch::Sender;
 use tower::ServiceExt as _;
 use tradepost_a2a::card::WELL_KNOWN_PATH;
-use tradepost_dealer::import::FeedUnit;
+use tradepost_dealer::import::FeedListing;
 use tradepost_demo::dealer as demo;
 use tradepost_document::json::Value;
 use tradepost_server::card::ENDPOINT_PATH;
@@ -30,7 +30,7 @@ use super::report::SandboxReport;
 use super::script::{self, AskedFor, Per, RuleAction, Script, ScriptRule, Sell, SellerKind};
 use super::sent::SentRequest;
 use super::watch::{BuyerGrader, FindingKind};
-use super::{Cast, Dropped, TruthfulDealer, agent, damage};
+use super::{Dropped, SellerFactory, TruthfulDealer, agent, damage};
 
 /// Maximum size of a request body, in bytes.
 const MAX_BODY: usize = 1024 * 1024;
@@ -63,7 +63,7 @@ struct SandboxState {
     grader: BuyerGrader,
     /// Number of requests counted by each rule, for rules that count all of them.
     counted: Vec<u64>,
-    units: Vec<FeedUnit>,
+    listings: Vec<FeedListing>,
 }
 
 impl PlayedSeller {
@@ -73,25 +73,25 @@ impl PlayedSeller {
     /// When the seller cannot be created.
     pub(super) fn open(
         script: Arc<Script>,
-        cast: &dyn Cast,
+        factory: &dyn SellerFactory,
         place: Place,
         size: usize,
         clock: Clock,
     ) -> Result<Self, InternalError> {
         let started = clock.now();
-        let (router, dealer, units) = match script.seller {
+        let (router, dealer, listings) = match script.seller {
             SellerKind::Dealer => {
-                let dealer = cast.dealer(&place)?;
-                let units = demo::units(size, SEED, started);
-                dealer.offer(&units, started)?;
-                (dealer.router(), Some(dealer), units)
+                let dealer = factory.dealer(&place)?;
+                let listings = demo::listings(size, SEED, started);
+                dealer.offer(&listings, started)?;
+                (dealer.router(), Some(dealer), listings)
             }
             SellerKind::Agent => (agent::router(clock.clone(), &place.base_url)?, None, Vec::new()),
-            SellerKind::Publisher => (cast.publisher(&place)?, None, Vec::new()),
+            SellerKind::Publisher => (factory.publisher(&place)?, None, Vec::new()),
         };
         let grader = BuyerGrader::new(script.budget, script.seller.has(AskedFor::Card));
         let counted = vec![0; script.rules.len()];
-        let state = Mutex::new(SandboxState { grader, counted, units });
+        let state = Mutex::new(SandboxState { grader, counted, listings });
         Ok(Self { script, place, clock, started, dealer, router, state })
     }
 
@@ -330,16 +330,16 @@ impl PlayedSeller {
             return;
         }
         // Locked only for the marks, so that other requests continue while the index is built.
-        let units = {
+        let listings = {
             let mut state = self.state();
-            for unit in &mut state.units {
-                let id = unit.vehicle.vehicle_id.as_deref().unwrap_or_default();
-                unit.sold |= ids.contains(&id);
+            for listing in &mut state.listings {
+                let id = listing.vehicle.vehicle_id.as_deref().unwrap_or_default();
+                listing.sold |= ids.contains(&id);
             }
-            state.units.clone()
+            state.listings.clone()
         };
         // On a blocking thread, because building an index takes a while.
-        let sold = tokio::task::spawn_blocking(move || dealer.offer(&units, now));
+        let sold = tokio::task::spawn_blocking(move || dealer.offer(&listings, now));
         if let Ok(Err(fault)) = sold.await {
             tracing::error!(cause = %fault.chain(), "vehicles could not be sold");
         }

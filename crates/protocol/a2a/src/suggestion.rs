@@ -26,7 +26,7 @@ impl Operation {
     /// punctuation are ignored, and at most one letter in three may differ. `None` without a
     /// similar method.
     #[must_use]
-    pub fn suggested_for(method: &str) -> Option<Self> {
+    pub fn from_similar_method(method: &str) -> Option<Self> {
         if method.len() > LONGEST_METHOD {
             return None;
         }
@@ -93,12 +93,12 @@ mod tests {
             ("agent/getAuthenticatedExtendedCard", "GetExtendedAgentCard"),
             ("agent/authenticatedExtendedCard", "GetExtendedAgentCard"),
         ] {
-            let suggested = Operation::suggested_for(method).map(Operation::name);
+            let suggested = Operation::from_similar_method(method).map(Operation::name);
             assert_eq!(suggested, Some(expected), "{method}");
         }
         let long = "getTask".repeat(1_000);
         for method in ["", "/", "foo", "tools/call", "DeleteTask", "ping", long.as_str()] {
-            assert_eq!(Operation::suggested_for(method), None, "{method}");
+            assert_eq!(Operation::from_similar_method(method), None, "{method}");
         }
     }
 }

@@ -139,7 +139,7 @@ pub fn translate(tool: AdcpTool, release: AdcpRelease, body: &mut Map) {
         change(body, row.place, &row.change);
     }
     // The result of a task is an answer of the tool that started it.
-    let of = body.get("task_type").and_then(Value::as_str).and_then(AdcpTool::of_name);
+    let of = body.get("task_type").and_then(Value::as_str).and_then(AdcpTool::from_any_name);
     if tool == AdcpTool::GetTaskStatus
         && let Some(of) = of
         && let Some(result) = body.get_mut("result").and_then(Value::as_object_mut)

@@ -188,7 +188,7 @@ catalog! {
 /// Returns true if AdCP has a task of this name that this seller does not offer.
 #[must_use]
 pub fn is_unsupported_task(name: &str) -> bool {
-    AdcpTool::of_name(name).is_none() && AdcpTask::from_name(name).is_some()
+    AdcpTool::from_any_name(name).is_none() && AdcpTask::from_name(name).is_some()
 }
 
 impl AdcpTool {
@@ -219,7 +219,7 @@ impl AdcpTool {
 
     /// Returns the tool of this name; `tasks_get` and `tasks_list` are older names.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_any_name(name: &str) -> Option<Self> {
         match name {
             "tasks_get" => Some(Self::GetTaskStatus),
             "tasks_list" => Some(Self::ListTasks),

@@ -30,7 +30,7 @@ impl Algorithm {
 
     /// Returns the algorithm with this name in an HTTP message signature.
     #[must_use]
-    pub fn of_http(name: &str) -> Option<Self> {
+    pub fn from_http_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|algorithm| algorithm.http_name() == name)
     }
 }
@@ -43,12 +43,12 @@ mod tests {
     fn every_name_leads_back_and_eddsa_has_two() {
         for algorithm in Algorithm::ALL.iter().copied() {
             assert_eq!(Algorithm::from_jws_name(algorithm.name()), Some(algorithm));
-            assert_eq!(Algorithm::of_http(algorithm.http_name()), Some(algorithm));
+            assert_eq!(Algorithm::from_http_name(algorithm.http_name()), Some(algorithm));
         }
         assert_eq!(Algorithm::from_jws_name("Ed25519"), Some(Algorithm::EdDsa));
         for none in ["none", "HS256", "eddsa", "ed25519", ""] {
             assert_eq!(Algorithm::from_jws_name(none), None, "{none}");
         }
-        assert_eq!(Algorithm::of_http("EdDSA"), None);
+        assert_eq!(Algorithm::from_http_name("EdDSA"), None);
     }
 }

@@ -27,7 +27,7 @@ impl InternalError {
 
     /// Creates an error from one that several requests share.
     #[must_use]
-    pub fn shared(what: &'static str, source: &Arc<Self>) -> Self {
+    pub fn from_shared(what: &'static str, source: &Arc<Self>) -> Self {
         let transient = source.transient;
         let wait = source.wait;
         Self { what, transient, wait, source: Box::new(Arc::clone(source)) }

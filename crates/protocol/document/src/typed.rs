@@ -71,7 +71,7 @@ impl StructMember {
 
     /// A member that is kept as sent.
     #[must_use]
-    pub fn kept(name: &'static str) -> Self {
+    pub fn new_kept(name: &'static str) -> Self {
         Self { name, kind: ValueKind::Any, required: false }
     }
 }
@@ -105,7 +105,7 @@ macro_rules! typed_struct {
                 use $crate::typed::{ValueKind, StructMember};
                 ValueKind::Struct(vec![
                     $( StructMember::new::<$ty>($crate::typed_struct!(@name $field $($name)?)), )*
-                    $($($( StructMember::kept($member), )*)+)?
+                    $($($( StructMember::new_kept($member), )*)+)?
                 ])
             }
 

@@ -79,7 +79,7 @@ impl AcceptedSignature {
         if tag != surface.tag() {
             return Err(SignatureError::TagInvalid);
         }
-        let known = Algorithm::of_http(&alg).filter(|known| ALGORITHMS.contains(known));
+        let known = Algorithm::from_http_name(&alg).filter(|known| ALGORITHMS.contains(known));
         let algorithm = known.ok_or(SignatureError::AlgNotAllowed)?;
         let moment =
             |seconds| Timestamp::from_second(seconds).map_err(|_| SignatureError::WindowInvalid);

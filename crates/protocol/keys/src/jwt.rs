@@ -170,7 +170,7 @@ mod tests {
     fn a_token_is_believed_by_its_key_not_its_header() {
         let key = SigningKey::read(&generate(Algorithm::EdDsa).unwrap(), Some("k")).unwrap();
         let other = SigningKey::read(&generate(Algorithm::Es256).unwrap(), Some("k")).unwrap();
-        let public = |key: &SigningKey| PublicKey::of_issuer(&key.public_jwk()).unwrap();
+        let public = |key: &SigningKey| PublicKey::from_issuer_jwk(&key.public_jwk()).unwrap();
         let right = public(&key);
         let wrong = public(&other);
         let good = token(&key, &json!({"alg": "EdDSA", "kid": "k"}), &json!({"sub": "a"}));

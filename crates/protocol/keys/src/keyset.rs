@@ -39,7 +39,7 @@ impl PublicKey {
         if member(jwk, "kty") == Some("RSA") {
             return Ok(None);
         }
-        let Some(read) = Self::of_kind(jwk)? else { return Ok(None) };
+        let Some(read) = Self::from_jwk(jwk)? else { return Ok(None) };
         match jwk.get("alg").map(|alg| alg.as_str().and_then(Algorithm::from_jws_name)) {
             None => Ok(Some(read)),
             Some(Some(algorithm)) if algorithm == read.algorithm() => Ok(Some(read)),
@@ -50,17 +50,17 @@ impl PublicKey {
     /// Reads a JWK of a token issuer, which may also sign with RSA; `None` for other kinds and
     /// purposes, and for a damaged key, because RFC 7517 §5 requires that such keys are ignored.
     #[must_use]
-    pub fn of_issuer(jwk: &Value) -> Option<Self> {
+    pub fn from_issuer_jwk(jwk: &Value) -> Option<Self> {
         if member(jwk, "use").is_some_and(|purpose| purpose != "sig") {
             return None;
         }
-        let read = Self::of_kind(jwk).ok().flatten()?;
+        let read = Self::from_jwk(jwk).ok().flatten()?;
         let stated = member(jwk, "alg").map(Algorithm::from_jws_name);
         stated.is_none_or(|stated| stated == Some(read.algorithm())).then_some(read)
     }
 
     /// Reads a JWK by its `kty` and `crv`, ignoring its `alg`.
-    fn of_kind(jwk: &Value) -> Result<Option<Self>, &'static str> {
+    fn from_jwk(jwk: &Value) -> Result<Option<Self>, &'static str> {
         let bytes = |name| member(jwk, name).and_then(decode);
         let coordinate = |name| bytes(name).filter(|x| x.len() == 32);
         let material = match (member(jwk, "kty"), member(jwk, "crv")) {

@@ -108,7 +108,7 @@ pub fn can_be_asked(lifecycle: Lifecycle, params: &Map) -> bool {
     let capabilities = match lifecycle {
         Lifecycle::Handshake => {
             let asked = params.get("protocolVersion").and_then(Value::as_str);
-            if !asked.is_some_and(|asked| Version::negotiated(asked).has_elicitation()) {
+            if !asked.is_some_and(|asked| Version::negotiate(asked).has_elicitation()) {
                 return false;
             }
             params.get("capabilities")

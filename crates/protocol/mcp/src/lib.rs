@@ -70,7 +70,7 @@ impl McpError {
 
     /// Creates the error for bytes that are not a message.
     #[must_use]
-    pub fn rejected(reject: &jsonrpc::RpcReject) -> Self {
+    pub fn from_reject(reject: &jsonrpc::RpcReject) -> Self {
         let issues = (!reject.duplicate_keys.is_empty())
             .then(|| json!({"issues": jsonrpc::places(&reject.duplicate_keys)}));
         Self { data: issues, ..Self::new(reject.code, reject.message).with_status(BAD_REQUEST) }

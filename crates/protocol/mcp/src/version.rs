@@ -39,7 +39,7 @@ impl Version {
     /// Returns the version for a client that sends `initialize`: the requested one, or else the newest with a
     /// handshake.
     #[must_use]
-    pub fn negotiated(asked: &str) -> Self {
+    pub fn negotiate(asked: &str) -> Self {
         let known = Self::from_name(asked);
         let with_handshake = known.filter(|version| version.lifecycle() == Lifecycle::Handshake);
         with_handshake.unwrap_or(Self::NEWEST_WITH_HANDSHAKE)
@@ -200,7 +200,7 @@ pub(super) fn initialize(
         let message = "protocolVersion must be a version of MCP such as 2025-11-25";
         return Err(McpError::new(A2aCode::InvalidParams, message));
     };
-    let version = Version::negotiated(asked).name();
+    let version = Version::negotiate(asked).name();
     let result = json!({
         "protocolVersion": version,
         "capabilities": listing.capabilities(),

@@ -15,7 +15,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 use tradepost_ad_server::{
-    AdServer, AdServerError, AdServerKind, AdServerSettings, StateChange, connect,
+    AdServer, AdServerError, AdServerKind, AdServerSettings, RemoteStateChange, connect,
 };
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::json::{self, Value, json};
@@ -61,7 +61,7 @@ enum Change {
     Cancel,
 }
 
-impl From<Change> for StateChange {
+impl From<Change> for RemoteStateChange {
     fn from(change: Change) -> Self {
         match change {
             Change::Approve => Self::Approve,

@@ -18,7 +18,7 @@ use crate::client::{AdServerClient, AdServerRequest, CallFailure, garbled, refus
 use crate::naming::{MAX_NAME, cut};
 use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
-    RefusalReason, StateChange,
+    RefusalReason, RemoteStateChange,
 };
 use crate::settings::{AdServerSettings, ConnectError};
 
@@ -280,7 +280,7 @@ impl AdServer for DealServer {
     fn change_order_state<'a>(
         &'a self,
         _: &'a RemoteId,
-        _: StateChange,
+        _: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState> {
         deals_only()
     }
@@ -289,7 +289,7 @@ impl AdServer for DealServer {
         &'a self,
         _: &'a RemoteId,
         _: &'a RemoteId,
-        _: StateChange,
+        _: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState> {
         deals_only()
     }

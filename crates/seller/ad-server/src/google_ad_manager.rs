@@ -25,7 +25,7 @@ use crate::pending_reports::{PendingReports, ReportPeriod};
 use crate::place_targeting::METRO_SYSTEM;
 use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
-    RefusalReason, StateChange,
+    RefusalReason, RemoteStateChange,
 };
 use crate::settings::{AdServerSettings, ConnectError, SettingProblem};
 
@@ -384,7 +384,7 @@ impl AdServer for GoogleAdManager {
     fn change_order_state<'a>(
         &'a self,
         order: &'a RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState> {
         Box::pin(self.change_google_order(order, change))
     }
@@ -393,7 +393,7 @@ impl AdServer for GoogleAdManager {
         &'a self,
         order: &'a RemoteId,
         line_item: &'a RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState> {
         Box::pin(self.change_google_line_item(order, line_item, change))
     }

@@ -20,7 +20,7 @@ use crate::client::{
 };
 use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
-    RefusalReason, StateChange,
+    RefusalReason, RemoteStateChange,
 };
 use crate::settings::{AdServerSettings, ConnectError};
 
@@ -144,7 +144,7 @@ impl HttpAdServer {
         self.order(id).await?.state()
     }
 
-    async fn act(&self, path: &str, change: StateChange) -> Result<Value, AdServerError> {
+    async fn act(&self, path: &str, change: RemoteStateChange) -> Result<Value, AdServerError> {
         let request = AdServerRequest::post(format!("{path}/actions"), bodies::action(change));
         self.send_optional(request).await
     }
@@ -337,11 +337,11 @@ impl AdServer for HttpAdServer {
     fn change_order_state<'a>(
         &'a self,
         order: &'a RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState> {
         Box::pin(async move {
             // An order that waits for a person there, or was approved, needs nothing of ours.
-            if change == StateChange::Approve {
+            if change == RemoteStateChange::Approve {
                 let state = self.current_state(order).await?;
                 if state != RemoteState::Draft {
                     return Ok(state);
@@ -356,7 +356,7 @@ impl AdServer for HttpAdServer {
         &'a self,
         order: &'a RemoteId,
         line_item: &'a RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState> {
         Box::pin(async move {
             let answer = self.act(&line_item_path(order, line_item), change).await?;

@@ -22,7 +22,7 @@ use crate::pending_reports::{PendingReports, ReportPeriod};
 use crate::place_targeting::METRO_SYSTEM;
 use crate::port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
-    RefusalReason, StateChange,
+    RefusalReason, RemoteStateChange,
 };
 use crate::settings::{AdServerSettings, ConnectError};
 
@@ -314,12 +314,12 @@ impl AdServer for KevelAdServer {
     fn change_order_state<'a>(
         &'a self,
         order: &'a RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState> {
         Box::pin(async move {
             let campaign = self.campaign(order).await?;
             campaign.activity().check_change(change)?;
-            if matches!(change, StateChange::Pause | StateChange::Resume) {
+            if matches!(change, RemoteStateChange::Pause | RemoteStateChange::Resume) {
                 for flight in self.flights(order).await? {
                     let now = flight.activity();
                     if !now.is_archived {
@@ -328,7 +328,7 @@ impl AdServer for KevelAdServer {
                 }
                 return self.state_of(&campaign).await;
             }
-            let wanted = Activity::after(change);
+            let wanted = Activity::from_change(change);
             if campaign.activity().state() == wanted.state() {
                 return self.state_of(&campaign).await;
             }
@@ -351,7 +351,7 @@ impl AdServer for KevelAdServer {
         &'a self,
         _: &'a RemoteId,
         line_item: &'a RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState> {
         Box::pin(async move {
             let answer = self.get(&flight_path(line_item)).await?;

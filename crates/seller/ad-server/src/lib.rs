@@ -21,7 +21,7 @@ mod port;
 pub use connect::connect;
 pub use port::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
-    RefusalReason, StateChange,
+    RefusalReason, RemoteStateChange,
 };
 pub use settings::{
     AdServerKind, AdServerSettings, ConnectError, GOOGLE_SOAP_URL, GOOGLE_URL, SettingProblem,

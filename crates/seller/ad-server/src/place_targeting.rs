@@ -95,7 +95,7 @@ impl TargetingGap {
     }
 
     /// Creates the gap of the frequency cap.
-    pub(crate) const fn of_cap(message: &'static str) -> Self {
+    pub(crate) const fn from_frequency_cap(message: &'static str) -> Self {
         Self::new(FREQUENCY_CAP, message)
     }
 }
@@ -204,7 +204,9 @@ impl FrequencyLimit {
     /// Checks that a pause is one that the adapters read.
     pub(crate) fn check_pause(&self) -> Result<(), TargetingGap> {
         if self.suppress_minutes.is_some() && self.suppress.is_none() {
-            return Err(TargetingGap::of_cap("Send suppress instead of suppress_minutes."));
+            return Err(TargetingGap::from_frequency_cap(
+                "Send suppress instead of suppress_minutes.",
+            ));
         }
         Ok(())
     }
@@ -212,10 +214,12 @@ impl FrequencyLimit {
     /// Returns the maximum with its window. The adapters cap by a person or device.
     pub(crate) fn maximum(&self) -> Result<CapMaximum, TargetingGap> {
         let (Some(impressions), Some(span)) = (self.max_impressions, &self.window) else {
-            return Err(TargetingGap::of_cap("The cap has no maximum with a window."));
+            return Err(TargetingGap::from_frequency_cap("The cap has no maximum with a window."));
         };
         if matches!(self.per.as_deref(), Some("households" | "custom")) {
-            return Err(TargetingGap::of_cap("The ad server caps by person or device."));
+            return Err(TargetingGap::from_frequency_cap(
+                "The ad server caps by person or device.",
+            ));
         }
         Ok(CapMaximum { impressions, length: span.length()? })
     }
@@ -228,12 +232,16 @@ impl CapSpan {
             "seconds" if self.interval.is_multiple_of(60) => {
                 Ok(CapLength::Minutes(self.interval / 60))
             }
-            "seconds" => Err(TargetingGap::of_cap("The ad server counts in whole minutes.")),
+            "seconds" => {
+                Err(TargetingGap::from_frequency_cap("The ad server counts in whole minutes."))
+            }
             "minutes" => Ok(CapLength::Minutes(self.interval)),
             "hours" => Ok(CapLength::Hours(self.interval)),
             "days" => Ok(CapLength::Days(self.interval)),
             "campaign" => Ok(CapLength::Flight),
-            _ => Err(TargetingGap::of_cap("The ad server counts in minutes, hours or days.")),
+            _ => Err(TargetingGap::from_frequency_cap(
+                "The ad server counts in minutes, hours or days.",
+            )),
         }
     }
 }

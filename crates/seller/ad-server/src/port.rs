@@ -80,7 +80,7 @@ pub struct InventoryItem {
 
 /// Change of state that is asked of an ad server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StateChange {
+pub enum RemoteStateChange {
     /// Approve a draft so that it delivers.
     Approve,
     /// Pause.
@@ -189,11 +189,11 @@ pub trait AdServer: Send + Sync + fmt::Debug {
     ) -> AdServerResult<'a, ()>;
 
     /// Changes the state of an order and of all its line items. Returns the state that follows; with
-    /// [`StateChange::Approve`] it may be [`RemoteState::PendingApproval`].
+    /// [`RemoteStateChange::Approve`] it may be [`RemoteState::PendingApproval`].
     fn change_order_state<'a>(
         &'a self,
         order: &'a RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState>;
 
     /// Changes the state of one line item.
@@ -201,7 +201,7 @@ pub trait AdServer: Send + Sync + fmt::Debug {
         &'a self,
         order: &'a RemoteId,
         line_item: &'a RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState>;
 
     /// Returns the state of an order now.

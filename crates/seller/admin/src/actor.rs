@@ -38,7 +38,7 @@ impl Actor {
     /// Creates the actor of a staff member for whom the operator of the server acts. They did not sign
     /// in, so the audit log also says who named them.
     #[must_use]
-    pub fn for_member(member: &StaffMember, operator: &str) -> Self {
+    pub fn from_member_and_operator(member: &StaffMember, operator: &str) -> Self {
         let actor = Self::from_member(member);
         Self { name: format!("{} by {operator}", member.name), ..actor }
     }

@@ -31,7 +31,7 @@ pub struct AppointmentRefusal {
 
 impl AppointmentRefusal {
     /// Creates a refusal without a rooftop.
-    const fn unplaced(refusal: CalendarRefusal) -> Self {
+    const fn from_refusal(refusal: CalendarRefusal) -> Self {
         Self { refusal, zone: TimeZone::UTC }
     }
 }
@@ -67,7 +67,7 @@ pub fn change_appointment(
 ) -> AppointmentResult<Visit> {
     let kind = input.change.kind();
     context.permit(actor, AdminOperation::from_change(kind))?;
-    let not_found = || AppointmentRefusal::unplaced(CalendarRefusal::NotFound);
+    let not_found = || AppointmentRefusal::from_refusal(CalendarRefusal::NotFound);
     let seen = context.store.visit(&input.appointment_id)?;
     let seen = seen.filter(|visit| actor.sees_dealer(&visit.lead.dealer_id));
     let seen = seen.ok_or_else(not_found)?;
@@ -171,7 +171,7 @@ pub fn block_time(
     let dealers = context.dealers.iter().map(|dealer| dealer.settings);
     let found = find_rooftop(dealers, &input.dealer_id, &input.rooftop);
     let found = found.filter(|_| actor.sees_dealer(&input.dealer_id)).cloned();
-    let unknown = || AppointmentRefusal::unplaced(CalendarRefusal::UnknownRooftop);
+    let unknown = || AppointmentRefusal::from_refusal(CalendarRefusal::UnknownRooftop);
     let rooftop = found.ok_or_else(unknown)?;
     let zone = rooftop.time_zone.clone();
     let period = match block_period(&input.wanted, &rooftop, context.now) {

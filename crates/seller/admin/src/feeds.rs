@@ -1,7 +1,7 @@
 //! Operations on inventory feeds: how they stand, their runs, runs that a person starts, and files that a person
 //! imports.
 
-use tradepost_dealer::import::Units;
+use tradepost_dealer::import::PackedListings;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_document::fault::InternalError;
 use tradepost_document::text::plain;
@@ -188,11 +188,11 @@ pub struct ImportInventory {
     pub dealer_id: String,
     /// Name of the file for the audit record, without its folder.
     pub file: String,
-    /// All units of the inventory.
-    pub units: Units,
+    /// All listings of the inventory.
+    pub listings: PackedListings,
 }
 
-/// Makes the units of a file the whole inventory of a dealer, and records what changed. All or nothing.
+/// Makes the listings of a file the whole inventory of a dealer, and records what changed. All or nothing.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission or may not see the dealer, or the store fails.
@@ -202,13 +202,13 @@ pub fn import_inventory(
     input: ImportInventory,
 ) -> FeedResult<Replacement> {
     context.permit(actor, AdminOperation::ImportInventory)?;
-    let ImportInventory { dealer_id, file, units } = input;
+    let ImportInventory { dealer_id, file, listings } = input;
     check_dealer(actor, &dealer_id)?;
     let now = context.now;
     let file = plain(&file, LONGEST_FILE_NAME);
     let entry = context.entry(actor, &dealer_id, AuditAction::InventoryImported, Some(&file));
     Ok(context.store.write_blocking(move |tx| {
-        let done = tx.replace_inventory(&dealer_id, &units, now, false)?;
+        let done = tx.replace_inventory(&dealer_id, &listings, now, false)?;
         let Replacement { before: _, added, changed, unchanged, removed } = done;
         let detail =
             format!("{added} added, {changed} changed, {removed} removed, {unchanged} unchanged");

@@ -183,7 +183,7 @@ impl Console {
             LeadHistories::NotAllSearched => return Err(NOT_ALL_SEARCHED),
         };
         let entries: Vec<ExportedLead> =
-            found.into_iter().map(|history| ExportedLead::now(history, None)).collect();
+            found.into_iter().map(|history| ExportedLead::from_history(history, None)).collect();
         let leads: Vec<&LeadRecord> = entries.iter().map(ExportedLead::lead).collect();
         let input = ExportLeads { leads, format: "csv" };
         record_export(&self.admin(&[]), &visitor.actor(), input).map_err(refused)?;

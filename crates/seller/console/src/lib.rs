@@ -392,7 +392,7 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
     let Some(path) = route::path(parts.uri.path()) else {
         return early(bare(StatusCode::NOT_FOUND, "not found\n"), &parts, body);
     };
-    let mut asked = Arc::new(ConsoleRequest::of_head(&parts, path, console.trust_forwarded_for));
+    let mut asked = Arc::new(ConsoleRequest::from_head(&parts, path, console.trust_forwarded_for));
     let Some((row, id)) = ConsoleRoute::find(&parts.method, path) else {
         return early(console.stopped(&asked, PageError::NotFound).into_response(), &parts, body);
     };

@@ -53,7 +53,7 @@ impl ConsoleRequest {
     /// Reads the head of a request for this path, which [`route::path`](super::route::path) has accepted.
     /// The form is empty.
     #[must_use]
-    pub fn of_head(parts: &Parts, path: &str, trust_forwarded_for: bool) -> Self {
+    pub fn from_head(parts: &Parts, path: &str, trust_forwarded_for: bool) -> Self {
         let headers = &parts.headers;
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let browser = text("user-agent").unwrap_or_default();

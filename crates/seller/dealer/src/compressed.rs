@@ -41,7 +41,7 @@ impl Dictionary {
     /// Trains a dictionary from samples of this many texts. With few texts it is empty, which is a
     /// valid dictionary.
     #[must_use]
-    pub fn of_samples<T: AsRef<str>>(texts: usize, samples: impl Iterator<Item = T>) -> Self {
+    pub fn from_samples<T: AsRef<str>>(texts: usize, samples: impl Iterator<Item = T>) -> Self {
         if texts < MIN_SAMPLES {
             return Self::default();
         }
@@ -196,7 +196,7 @@ mod tests {
 
     fn learned(texts: &[&str]) -> Dictionary {
         let samples = texts.iter().step_by(Dictionary::step(texts.len()));
-        Dictionary::of_samples(texts.len(), samples)
+        Dictionary::from_samples(texts.len(), samples)
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Reading of inventory feeds: a file becomes [`FeedUnit`]s and a report of the rows that were skipped.
+//! Reading of inventory feeds: a file becomes [`FeedListing`]s and a report of the rows that were skipped.
 //!
 //! A feed is the whole inventory: a vehicle that is not in it is no longer on offer. Tables, XML
 //! and JSON are read, compressed or plain, and recognised by their content. A [`Mapping`], usually
@@ -24,18 +24,18 @@ mod dealer_match;
 mod decode;
 mod fields;
 mod json;
+mod listing_keys;
 mod map;
 pub mod mapping;
 mod minivan;
 pub mod notation;
 mod numbers;
+mod packed_listings;
 pub mod preset;
 mod remembered;
 pub mod report;
 mod table;
 mod text;
-mod unit_keys;
-mod units;
 mod vin;
 mod words;
 mod xml;
@@ -44,9 +44,9 @@ use collect::RowSorter;
 use container::CompressedFile;
 use decode::FeedKind;
 pub use mapping::Mapping;
+pub use packed_listings::PackedListings;
 pub use preset::Preset;
 pub use report::{FeedReport, RowWarning, SkipReason, SkipReport};
-pub use units::Units;
 
 /// Maximum size of a cell in bytes. A larger one is usually an opening quote without a closing one.
 pub const MAX_CELL: usize = 64 * 1024;
@@ -54,12 +54,12 @@ pub const MAX_CELL: usize = 64 * 1024;
 /// Maximum size of a row in bytes, which bounds the memory for reading a file.
 pub const MAX_ROW: u64 = 16 * 1024 * 1024;
 
-/// A unit of a feed.
+/// A listing of a feed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FeedUnit {
+pub struct FeedListing {
     /// The listing, with `vehicle_id`, `status` and `updated_at`.
     pub vehicle: Vehicle,
-    /// True when the feed marks the unit as sold; it becomes a tombstone.
+    /// True when the feed marks the listing as sold; it becomes a tombstone.
     pub sold: bool,
 }
 
@@ -118,9 +118,9 @@ impl FeedTarget {
 /// Result of reading a feed for one dealer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DealerFeed {
-    /// Units on offer and sold ones, in the order of the file. Vehicle ids, VINs, and the stock
+    /// Listings on offer and sold ones, in the order of the file. Vehicle ids, VINs, and the stock
     /// numbers within a rooftop are unique.
-    pub units: Units,
+    pub listings: PackedListings,
     /// Report about every row.
     pub report: FeedReport,
 }

@@ -144,7 +144,7 @@ impl Inventory {
         let write = |vehicle| tradepost_document::json::to_string(vehicle).unwrap_or_default();
         let count = vehicles.len();
         let samples = vehicles.iter().step_by(Dictionary::step(count)).map(write);
-        let dictionary = Dictionary::of_samples(count, samples);
+        let dictionary = Dictionary::from_samples(count, samples);
         let mut builder = InventoryBuilder::new(dictionary, count);
         for vehicle in vehicles {
             builder.push(&vehicle)?;

@@ -136,7 +136,7 @@ impl CurrentYear {
 
     /// Returns the year of a moment in UTC.
     #[must_use]
-    pub fn at(now: Timestamp) -> Self {
+    pub fn from_timestamp(now: Timestamp) -> Self {
         let year = now.to_zoned(TimeZone::UTC).year();
         Self(u32::try_from(year).unwrap_or_default())
     }

@@ -8,7 +8,7 @@ use tradepost_aap::Vehicle;
 use tradepost_aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_document::format;
 
-use tradepost_dealer::import::{FeedRooftop, FeedTarget, FeedUnit, PricePolicy};
+use tradepost_dealer::import::{FeedListing, FeedRooftop, FeedTarget, PricePolicy};
 
 pub mod feed;
 mod models;
@@ -42,18 +42,18 @@ pub fn target() -> FeedTarget {
     }
 }
 
-/// Generates `size` units on offer, and about one in twelve more that are sold, for the demo
-/// dealer's two rooftops. The same arguments give the same units.
+/// Generates `size` listings on offer, and about one in twelve more that are sold, for the demo
+/// dealer's two rooftops. The same arguments give the same listings.
 #[must_use]
-pub fn units(size: usize, seed: u64, now: Timestamp) -> Vec<FeedUnit> {
+pub fn listings(size: usize, seed: u64, now: Timestamp) -> Vec<FeedListing> {
     let models = models::all();
     let mut rng = Rng::with_seed(seed);
     let total = size + size / 12;
     (0..total)
         .map(|index| {
-            // Sold units are mixed in, as in a dealer's own records.
+            // Sold listings are mixed in, as in a dealer's own records.
             let sold = index % 13 == 12;
-            unit(&models, &mut rng, index, sold, now)
+            listing(&models, &mut rng, index, sold, now)
         })
         .collect()
 }
@@ -107,7 +107,13 @@ const FEATURES: &[&str] = &[
     "Wireless Charging",
 ];
 
-fn unit(models: &[DemoModel], rng: &mut Rng, index: usize, sold: bool, now: Timestamp) -> FeedUnit {
+fn listing(
+    models: &[DemoModel],
+    rng: &mut Rng,
+    index: usize,
+    sold: bool,
+    now: Timestamp,
+) -> FeedListing {
     let today = now.to_zoned(TimeZone::UTC).date();
     let this_year = u16::try_from(today.year()).unwrap_or(models::LAST_YEAR);
     let model = choose(rng, models);
@@ -122,7 +128,7 @@ fn unit(models: &[DemoModel], rng: &mut Rng, index: usize, sold: bool, now: Time
     let rooftop = ROOFTOPS.get(place).copied().unwrap_or_default();
     let fees = FEES.get(place).copied().unwrap_or_default();
     let (msrp, list_price) = prices(rng, model, condition, this_year.saturating_sub(year), mileage);
-    // Some units in transit have no price yet.
+    // Some listings in transit have no price yet.
     let priced = status != ListingStatus::InTransit || rng.u8(0..8) > 0;
     let list_price = priced.then_some(list_price);
     let vin = vin(model, year, index, rng);
@@ -174,7 +180,7 @@ fn unit(models: &[DemoModel], rng: &mut Rng, index: usize, sold: bool, now: Time
     ));
     vehicle.description = Some(describe(&vehicle, &title, mileage));
     vehicle.stock = Some(stock);
-    FeedUnit { vehicle, sold }
+    FeedListing { vehicle, sold }
 }
 
 fn choose<'a, T>(rng: &mut Rng, items: &'a [T]) -> &'a T {
@@ -304,25 +310,25 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_units_and_another_others() {
-        assert_eq!(units(40, 7, now()), units(40, 7, now()));
-        assert_ne!(units(40, 7, now()), units(40, 8, now()));
+        assert_eq!(listings(40, 7, now()), listings(40, 7, now()));
+        assert_ne!(listings(40, 7, now()), listings(40, 8, now()));
     }
 
     #[test]
     fn every_size_has_that_many_units_on_offer() {
         for size in [0, 1, 11, 12, 13, 300, 1_000] {
-            let units = units(size, 1, now());
-            let offered = units.iter().filter(|unit| !unit.sold).count();
-            assert_eq!(offered, size, "of {}", units.len());
+            let listings = listings(size, 1, now());
+            let offered = listings.iter().filter(|listing| !listing.sold).count();
+            assert_eq!(offered, size, "of {}", listings.len());
         }
     }
 
     #[test]
     fn identifiers_are_unique_and_check_digits_right() {
-        let units = units(3_000, 3, now());
+        let listings = listings(3_000, 3, now());
         let mut seen = HashSet::new();
-        for unit in &units {
-            let vehicle = &unit.vehicle;
+        for listing in &listings {
+            let vehicle = &listing.vehicle;
             let vin = vehicle.vin.clone().unwrap();
             assert!(format::has_vin_check_digit(&vin), "{vin}");
             assert!(seen.insert(vin));
@@ -333,8 +339,8 @@ mod tests {
 
     #[test]
     fn listings_satisfy_the_schema_and_are_plausible() {
-        for unit in units(2_000, 5, now()) {
-            let vehicle = unit.vehicle;
+        for listing in listings(2_000, 5, now()) {
+            let vehicle = listing.vehicle;
             let json = tradepost_document::json::to_value(&vehicle).unwrap();
             let mut problems = Problems::new();
             let read = Vehicle::read(
@@ -363,10 +369,10 @@ mod tests {
 
     #[test]
     fn every_condition_status_fuel_and_rooftop_occurs() {
-        let units = units(300, 1, now());
+        let listings = listings(300, 1, now());
         let kinds = |read: fn(&Vehicle) -> Option<String>| {
-            let offered = units.iter().filter(|unit| !unit.sold);
-            offered.filter_map(|unit| read(&unit.vehicle)).collect::<HashSet<_>>().len()
+            let offered = listings.iter().filter(|listing| !listing.sold);
+            offered.filter_map(|listing| read(&listing.vehicle)).collect::<HashSet<_>>().len()
         };
         assert_eq!(kinds(|v| v.condition.map(|c| c.to_string())), 3);
         assert_eq!(kinds(|v| v.status.map(|s| s.to_string())), 3);

@@ -108,7 +108,7 @@ impl TargetingKind {
     /// Returns the kind of a member of a targeting overlay (`core/targeting.json`); `None` for members that no
     /// ad server is asked to apply.
     #[must_use]
-    pub fn of_member(member: &str) -> Option<Self> {
+    pub fn from_member(member: &str) -> Option<Self> {
         Some(match member {
             "geo_countries" | "geo_countries_exclude" => Self::Countries,
             "geo_regions" | "geo_regions_exclude" => Self::Regions,
@@ -157,7 +157,7 @@ impl AdServerCapabilities {
     /// Returns true if it can apply a member of a targeting overlay.
     #[must_use]
     pub fn applies(&self, member: &str) -> bool {
-        TargetingKind::of_member(member).is_some_and(|kind| self.targeting.contains(&kind))
+        TargetingKind::from_member(member).is_some_and(|kind| self.targeting.contains(&kind))
     }
 
     /// Returns true if it has a system of metro areas.
@@ -213,20 +213,20 @@ pub struct ExternalId(pub String);
 impl ExternalId {
     /// Returns the id of the order of a media buy.
     #[must_use]
-    pub fn for_order(media_buy_id: &str) -> Self {
+    pub fn from_order(media_buy_id: &str) -> Self {
         Self(media_buy_id.to_owned())
     }
 
     /// Returns the id of the line item of a package.
     #[must_use]
-    pub fn for_line_item(media_buy_id: &str, package_id: &str) -> Self {
+    pub fn from_line_item(media_buy_id: &str, package_id: &str) -> Self {
         Self(format!("{media_buy_id}/{package_id}"))
     }
 
     /// Returns the id of the deal of a package, such as `tp-3k9wq-x0m7d-h5v2c-8rbtj`. It is the deal id in bid requests,
     /// which people type into bidders: it is short, and has no letters that look like digits.
     #[must_use]
-    pub fn for_deal(media_buy_id: &str, package_id: &str) -> Self {
+    pub fn from_deal(media_buy_id: &str, package_id: &str) -> Self {
         const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let digest = Sha256::digest(format!("deal\n{media_buy_id}\n{package_id}"));
         let letters = digest
@@ -245,14 +245,14 @@ impl ExternalId {
 
     /// Returns the id that deals have of which none was noted when they were sold.
     #[must_use]
-    pub fn for_unnamed_deal(media_buy_id: &str, package_id: &str) -> Self {
+    pub fn from_unnamed_deal(media_buy_id: &str, package_id: &str) -> Self {
         Self(format!("{media_buy_id}-{package_id}"))
     }
 
     /// Returns the id of a creative for a media buy: the record id of the creative with its revision, since a
     /// changed creative is another object at most ad servers.
     #[must_use]
-    pub fn for_creative(record_id: &str, revision: u64) -> Self {
+    pub fn from_creative(record_id: &str, revision: u64) -> Self {
         Self(format!("{record_id}@{revision}"))
     }
 }

@@ -16,7 +16,7 @@ use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::resolve::{CallerReach, NaturalKey, Reference, Rights};
 use crate::staff_event::StaffEventRecorder;
 use crate::store::{EntityRecord, New, StoreRead, StoreTx, Stored};
-use crate::tool_call::{BuyerCaller, ToolCall};
+use crate::tool_call::{AdcpToolCall, BuyerCaller};
 
 pub(crate) mod gates;
 
@@ -64,7 +64,7 @@ impl Admitted {
     pub(crate) fn usable(
         &self,
         profile: &PublisherProfile,
-        call: &ToolCall,
+        call: &AdcpToolCall,
     ) -> Result<(), ToolError> {
         let Some(account) = &self.account else { return Ok(()) };
         self.reach.rights().usable(&account.thing, "account")?;
@@ -80,7 +80,7 @@ impl Admitted {
 /// fields.
 pub(crate) fn admit(
     publisher: &Publisher,
-    call: &ToolCall,
+    call: &AdcpToolCall,
     phase: StorePhase<'_>,
 ) -> Result<Admitted, ToolError> {
     let agent = call.caller.agent.as_deref();
@@ -126,7 +126,7 @@ pub(crate) fn foreign(
 ) -> Result<(), ToolError> {
     gates::standing(caller.agent.as_deref(), publisher.profile.onboarding.strangers)?;
     let tenant = caller.tenant();
-    let rights = Rights::to_look(caller, &tenant, reader)?;
+    let rights = Rights::read_for_caller(caller, &tenant, reader)?;
     let reference = arguments.get("account").and_then(Reference::read);
     // A missing account does not change which tasks this seller has.
     let account = reference.and_then(|reference| {
@@ -150,7 +150,7 @@ fn names_one(tool: AdcpTool, reference: &Reference) -> bool {
 /// `ACCOUNT_NOT_FOUND` and `ACCOUNT_AMBIGUOUS` at `field`.
 pub(crate) fn account(
     publisher: &Publisher,
-    call: &ToolCall,
+    call: &AdcpToolCall,
     rights: &Rights,
     reference: &Reference,
     field: &str,

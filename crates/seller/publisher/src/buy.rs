@@ -72,7 +72,7 @@ kept! {
         /// Reports that the buyer wants by webhook.
         reporting?: Option<BuyReporting>,
         /// Changes made to it, the oldest first (`history` of `get_media_buys`).
-        history?: Vec<BuyChange>,
+        history?: Vec<BuyHistoryEntry>,
     }
 
     /// A package.
@@ -128,7 +128,7 @@ kept! {
 
     /// Change made to a buy.
     #[derive(Eq)]
-    pub struct BuyChange {
+    pub struct BuyHistoryEntry {
         /// Revision that came of it.
         revision: u64,
         /// Time.
@@ -227,7 +227,7 @@ kept_whole!(Assigned.given, ShownMembers.members);
 impl Cancellation {
     /// Creates a cancellation at a moment, without a reason.
     #[must_use]
-    pub fn by(canceled_by: Party, canceled_at: Timestamp) -> Self {
+    pub fn new(canceled_by: Party, canceled_at: Timestamp) -> Self {
         Self { canceled_at, canceled_by, reason: None }
     }
 }
@@ -272,14 +272,14 @@ impl Package {
     #[must_use]
     pub fn deal_id(&self, buy: &MediaBuy) -> Option<ExternalId> {
         let deal = self.ad_server.as_ref()?.deal.as_ref()?;
-        let unnamed = || ExternalId::for_unnamed_deal(&buy.media_buy_id, &self.package_id);
+        let unnamed = || ExternalId::from_unnamed_deal(&buy.media_buy_id, &self.package_id);
         Some(deal.id.clone().unwrap_or_else(unnamed))
     }
 
     /// Gives the package its id within a buy, and its deal the deal id, if it is sold as one.
     pub fn name(&mut self, media_buy_id: &str, package_id: String) {
         if let Some(deal) = self.ad_server.as_mut().and_then(|inventory| inventory.deal.as_mut()) {
-            deal.id = Some(ExternalId::for_deal(media_buy_id, &package_id));
+            deal.id = Some(ExternalId::from_deal(media_buy_id, &package_id));
         }
         self.package_id = package_id;
     }
@@ -428,7 +428,7 @@ impl MediaBuy {
         summary: &str,
         by: Option<&str>,
     ) {
-        self.history.push(BuyChange {
+        self.history.push(BuyHistoryEntry {
             revision,
             timestamp: now,
             action: action.to_owned(),
@@ -438,7 +438,7 @@ impl MediaBuy {
     }
 }
 
-impl BuyChange {
+impl BuyHistoryEntry {
     /// Returns the public view of a change (`history` of `get_media_buys`).
     #[must_use]
     pub fn published(&self) -> Value {

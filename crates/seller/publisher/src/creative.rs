@@ -129,7 +129,7 @@ impl Creative {
         let content = canonical::to_string(&Value::Object(self.given.sent.clone()));
         let digest = Sha256::digest(content);
         let number = digest.iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte));
-        ExternalId::for_creative(&record.id, number)
+        ExternalId::from_creative(&record.id, number)
     }
 }
 

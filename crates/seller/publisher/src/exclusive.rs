@@ -76,7 +76,7 @@ impl ExclusiveDays {
 
     /// Returns the days that a buy's live packages want of exclusive products; none when it has ended or is
     /// not made. `field` names the place of a package in the request.
-    pub(crate) fn of_buy(
+    pub(crate) fn from_buy(
         buy: &MediaBuy,
         products: &[Product],
         is_sandbox: bool,
@@ -235,7 +235,8 @@ pub(crate) fn rebook_buy(
     let ids = buy.packages.iter().map(|package| package.product_id.as_str());
     let released = ids.filter(|id| is_known(id) || !is_wanted(id));
     release_days(tx, &buy.media_buy_id, released, now)?;
-    let days = ExclusiveDays::of_buy(buy, offer, is_sandbox, |index| format!("packages[{index}]"));
+    let days =
+        ExclusiveDays::from_buy(buy, offer, is_sandbox, |index| format!("packages[{index}]"));
     book_days(tx, &buy.media_buy_id, &days, None, now)
 }
 

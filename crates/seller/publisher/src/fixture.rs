@@ -22,7 +22,7 @@ impl Product {
     /// Creates a product of which only some members are given. Others that a published product needs are
     /// filled in, except prices: a product without prices is not on offer.
     #[must_use]
-    pub fn completed(id: &str, partial: &Map, profile: &PublisherProfile) -> Self {
+    pub fn from_partial(id: &str, partial: &Map, profile: &PublisherProfile) -> Self {
         let catalogue = &profile.catalogue;
         let name = title(id);
         let mut published = object([
@@ -148,7 +148,7 @@ impl TaskFinisher<'_> {
     /// # Errors
     /// When the store fails.
     pub fn seed_product(&self, id: &str, partial: &Map) -> Result<(), InternalError> {
-        let mut product = Product::completed(id, partial, &self.publisher.profile);
+        let mut product = Product::from_partial(id, partial, &self.publisher.profile);
         // Stored once more without prices, it keeps those that it has.
         if !partial.contains_key("pricing_options")
             && let Some(known) = self.publisher.product(self.tx, id)?

@@ -18,7 +18,7 @@ use crate::profile::PublisherProfile;
 use crate::refusals::{self, ToolError};
 use crate::reply::ToolReply;
 use crate::store::{KeyRow, StoreRead, StoreTx, own_id};
-use crate::tool_call::ToolCall;
+use crate::tool_call::AdcpToolCall;
 
 /// Name of the member with the key.
 pub(crate) const MEMBER: &str = "idempotency_key";
@@ -47,7 +47,7 @@ impl IdempotencyKey {
     /// Returns true if a request has a key that stands for its effect. A read has none, so that a key is
     /// tolerated there and the read is done again. The test controller reports failures in results, which
     /// must not be stored.
-    pub(crate) fn is_taken(call: &ToolCall) -> bool {
+    pub(crate) fn is_taken(call: &AdcpToolCall) -> bool {
         let key = call.arguments.get(MEMBER).and_then(Value::as_str);
         key.is_some_and(is_key) && call.keeps(false) && call.tool != AdcpTool::ComplyTestController
     }
@@ -55,7 +55,7 @@ impl IdempotencyKey {
     /// Returns the key of a request, if it has one. Keys are scoped to the tenant and, in a sponsored
     /// conversation, to the session. The account is part of the hash and not of the scope: the same key for
     /// another account is a conflict, and never a second effect.
-    pub(crate) fn from_call(call: &ToolCall) -> Option<Self> {
+    pub(crate) fn from_call(call: &AdcpToolCall) -> Option<Self> {
         let key = call.arguments.get(MEMBER)?.as_str()?.to_owned();
         let session = call.arguments.get("session_id").and_then(Value::as_str);
         let session = session.filter(|_| call.tool == AdcpTool::SiSendMessage);
@@ -67,7 +67,7 @@ impl IdempotencyKey {
     pub(crate) fn earlier(
         &self,
         profile: &PublisherProfile,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         reader: &dyn StoreRead,
     ) -> Result<Option<ToolReply>, ToolError> {
         let Some(row) = reader.key(&self.scope, &self.key)? else {
@@ -98,7 +98,7 @@ impl IdempotencyKey {
     /// Stores the reply.
     pub(crate) fn remember(
         &self,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         tx: &dyn StoreTx,
         reply: &ToolReply,
     ) -> Result<(), ToolError> {
@@ -113,7 +113,7 @@ fn is_key(text: &str) -> bool {
     (16..=255).contains(&text.len()) && text.bytes().all(plain)
 }
 
-fn hash(call: &ToolCall) -> [u8; 32] {
+fn hash(call: &AdcpToolCall) -> [u8; 32] {
     let mut request: Map = call.arguments.clone();
     for member in APART {
         request.swap_remove(member);

@@ -103,7 +103,7 @@ impl InventoryContext<'_> {
         proposal: &Proposal,
         account: Option<&Account>,
     ) -> Result<(), InternalError> {
-        let wanted = WantedUnits::of_proposal(self, proposal, account, "proposal_id");
+        let wanted = WantedUnits::from_proposal(self, proposal, account, "proposal_id");
         let days = self.days_of_wanted(&wanted);
         let until = proposal.expires_at;
         ledger::hold(tx, &proposal.proposal_id, &days, until, self.is_sandbox, self.now)

@@ -1,6 +1,6 @@
 //! A publisher that sells advertising to agents (AdCP 3.1). It knows no transport, database or clock: a binding
-//! gives it a [`ToolCall`](tool_call::ToolCall) and gets an [`AdcpAnswer`](tradepost_adcp::AdcpAnswer), it stores
-//! records through [`StoreTx`](store::StoreTx), and reaches everything else through
+//! gives it an [`AdcpToolCall`](tool_call::AdcpToolCall) and gets an [`AdcpAnswer`](tradepost_adcp::AdcpAnswer), it
+//! stores records through [`StoreTx`](store::StoreTx), and reaches everything else through
 //! [`Services`](services::Services).
 
 // Interfaces to the bindings, the store and everything else outside.

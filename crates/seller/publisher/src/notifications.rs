@@ -231,7 +231,7 @@ pub(crate) fn activity(
     limit: Option<u64>,
 ) -> Result<Vec<Value>, InternalError> {
     let record = &creative.record;
-    let query = Query { account: record.account.clone(), ..Query::of_owner(&record.owner) };
+    let query = Query { account: record.account.clone(), ..Query::with_owner(&record.owner) };
     let query = query.led_to_by(IndexField::About, &record.id);
     let mut records = Vec::new();
     for stored in reader.all::<QueuedNotification>(&query)? {

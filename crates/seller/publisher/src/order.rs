@@ -29,7 +29,7 @@ use crate::store::stale_reads::{RecordingReader, StaleReader};
 use crate::store::{Changes, Entity, EntityKind, Query, ReadExtent, StoreRead, StoreTx, StoreWork};
 use crate::task::finish::{self, TaskFinisher};
 use crate::task::{QueuedNotification, SubmittedTask};
-use crate::tool_call::{BuyerCaller, Credential, ToolCall, may_be_repeated};
+use crate::tool_call::{AdcpToolCall, BuyerCaller, Credential, may_be_repeated};
 use crate::tool_context::{Expiry, Prepared, ToolContext, WorkStop};
 use crate::tools;
 use crate::tools::ToolRequest;
@@ -87,7 +87,7 @@ impl Publisher {
     }
 
     /// Answers a request.
-    pub async fn answer(&self, mut call: ToolCall) -> AdcpAnswer {
+    pub async fn answer(&self, mut call: AdcpToolCall) -> AdcpAnswer {
         let is_cacheable = response_cache::is_for(&call);
         if is_cacheable && let Some(cached) = self.cached_answer(&call).await {
             let mut arguments = call.arguments;
@@ -101,7 +101,7 @@ impl Publisher {
         let chosen = version::choose(&self.profile, &call.arguments);
         let release = chosen.as_ref().copied().unwrap_or(AdcpRelease::V3_1);
         let mut cache_deps = None;
-        let mut lasts = None;
+        let mut lifetime = None;
         let done = match chosen.and_then(|release| self.check(&mut call, release)) {
             Ok(request) => {
                 // The version has to be from before the first read.
@@ -112,7 +112,7 @@ impl Publisher {
         };
         let answer = match done {
             Ok(reply) => {
-                lasts = reply.lasts;
+                lifetime = reply.lifetime;
                 AdcpAnswer {
                     standing: reply.standing,
                     message: reply.message,
@@ -131,13 +131,13 @@ impl Publisher {
         let mut answer = answer.spoken(call.tool, release);
         let repeated = context.filter(|context| call.may_repeat(context));
         if let Some(cache_deps) = cache_deps
-            && let Some(lasts) = lasts
+            && let Some(lifetime) = lifetime
         {
             // No credential is kept in the cache.
             self.response_cache.keep(
-                ToolCall { credential: None, ..call },
+                AdcpToolCall { credential: None, ..call },
                 cache_deps,
-                lasts,
+                lifetime,
                 &answer,
             );
         }
@@ -151,7 +151,7 @@ impl Publisher {
     }
 
     /// Returns the cached answer to the same request, when it would be the same now.
-    async fn cached_answer(&self, call: &ToolCall) -> Option<AdcpAnswer> {
+    async fn cached_answer(&self, call: &AdcpToolCall) -> Option<AdcpAnswer> {
         let cached = self.response_cache.find(call)?;
         if !cached.holds(&self.cache_deps()?, call.now) {
             return None;
@@ -233,7 +233,7 @@ impl Publisher {
     }
 
     /// Checks that notifications may be sent where the request says.
-    fn may_notify(&self, call: &ToolCall) -> Result<(), ToolError> {
+    fn may_notify(&self, call: &AdcpToolCall) -> Result<(), ToolError> {
         let mut problems = Vec::new();
         for (member, what) in ADDRESSES {
             let config = call.arguments.get(member);
@@ -256,7 +256,7 @@ impl Publisher {
             tx.forget_keys(keys)?;
             // Due notifications stay, however old: giving one up is the queue's decision.
             for state in [QueuedNotification::DONE, QueuedNotification::DEAD] {
-                let mut query = Query { limit: NOTICE_PAGE_SIZE, ..Query::in_state(state) };
+                let mut query = Query { limit: NOTICE_PAGE_SIZE, ..Query::with_state(state) };
                 loop {
                     let mut page = tx.list(EntityKind::Notice, &query)?;
                     let has_more = page.last().is_some_and(|last| last.created_at < notices);
@@ -293,7 +293,7 @@ impl Publisher {
     /// afterwards.
     fn check(
         &self,
-        call: &mut ToolCall,
+        call: &mut AdcpToolCall,
         release: AdcpRelease,
     ) -> Result<Arc<ToolRequest>, ToolError> {
         // The rules check a `Value`, so that the members are lent to one: a copy would cost a third of the check.
@@ -345,7 +345,7 @@ impl Publisher {
     /// Does a request, or what can be done of it while the store is unavailable.
     async fn perform(
         &self,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         request: &Arc<ToolRequest>,
     ) -> Result<ToolReply, ToolError> {
         if call.tool != AdcpTool::GetProducts || !self.store.may_be_unavailable() {
@@ -372,7 +372,7 @@ impl Publisher {
     /// would store something.
     async fn answer_from_recent_reads(
         &self,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         request: &ToolRequest,
     ) -> Option<ToolReply> {
         // One reader for all, so that the age covers what the admission reads, too.
@@ -394,7 +394,7 @@ impl Publisher {
     /// Reads in the caller's turn.
     pub(crate) async fn look<T, E: From<InternalError>>(
         &self,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         extent: ReadExtent,
         job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -406,7 +406,7 @@ impl Publisher {
     /// Reads likewise, and notes what is read where that may be needed again.
     async fn read<T, E: From<InternalError>>(
         &self,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         extent: ReadExtent,
         job: impl FnOnce(&dyn StoreRead) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -422,7 +422,7 @@ impl Publisher {
     /// Does a request that has been checked: standing, account, key and work.
     async fn carry_out(
         &self,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         request: &Arc<ToolRequest>,
     ) -> Result<ToolReply, ToolError> {
         if call.needs_one_read(self.profile.sandbox) {
@@ -484,7 +484,7 @@ impl Publisher {
         let mut done = self.store.act(job).await;
         drop(turn);
         // This write has made another version already.
-        done.iter_mut().for_each(|reply: &mut ToolReply| reply.lasts = None);
+        done.iter_mut().for_each(|reply: &mut ToolReply| reply.lifetime = None);
         // Only after the commit: the next claim of the key has to find the reply.
         drop(flight);
         done
@@ -493,7 +493,7 @@ impl Publisher {
     /// Does a request that only reads: all of it in one turn and in one consistent state.
     async fn read_at_once(
         &self,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         request: &ToolRequest,
     ) -> Result<ToolReply, ToolError> {
         let work = |reader: &dyn StoreRead| {
@@ -511,7 +511,7 @@ impl Publisher {
     /// Checks standing, account and scope; then the key; then the status of the account.
     fn check_admission(
         &self,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         phase: StorePhase<'_>,
     ) -> Result<AdmissionResult, ToolError> {
         let admitted = admit::admit(self, call, phase)?;
@@ -528,7 +528,7 @@ impl Publisher {
 
     fn work(
         &self,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         request: &ToolRequest,
         admitted: Admitted,
         prepared: &Prepared,

@@ -23,12 +23,12 @@ pub struct ToolReply {
     /// True when an earlier reply is repeated.
     pub replayed: bool,
     /// Time for which it stays the same; `None` when that was not determined.
-    pub(crate) lasts: Option<Lasts>,
+    pub(crate) lifetime: Option<ReplyLifetime>,
 }
 
 /// Time for which a reply stays the same, while store and catalogue do not change.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Lasts {
+pub(crate) struct ReplyLifetime {
     /// End of that time, exclusive.
     pub until: Timestamp,
     /// Products that are sold out at the ad server, by id; the reply holds only while they are the same.
@@ -56,7 +56,7 @@ impl ToolReply {
         let message = message.into();
         let written = Vec::new();
         let warnings = Vec::new();
-        Self { standing, message, written, body, warnings, replayed: false, lasts: None }
+        Self { standing, message, written, body, warnings, replayed: false, lifetime: None }
     }
 
     /// Returns the reply as it is stored under an idempotency key.
@@ -83,7 +83,7 @@ impl ToolReply {
             body: stored.get("body").and_then(Value::as_object).cloned().ok_or_else(bad)?,
             warnings: stored.get("warnings").map(AdcpError::read_list).unwrap_or_default(),
             replayed: true,
-            lasts: None,
+            lifetime: None,
         })
     }
 }

@@ -21,7 +21,7 @@ use crate::store::index::arranged;
 use crate::store::{
     CountedPage, Entity, EntityOwner, EntityRecord, IndexField, Query, StoreRead, Stored, own_id,
 };
-use crate::tool_call::{BuyerCaller, ToolCall};
+use crate::tool_call::{AdcpToolCall, BuyerCaller};
 
 /// Entities that a caller can reach with the tool that it calls.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ pub(crate) struct Rights {
 impl Rights {
     /// Reads the rights of the caller of a request. One list is read, whatever the request names.
     pub(crate) fn read(
-        call: &ToolCall,
+        call: &AdcpToolCall,
         tenant: &str,
         reader: &dyn StoreRead,
     ) -> Result<Self, InternalError> {
@@ -60,7 +60,7 @@ impl Rights {
     }
 
     /// Reads the rights of a caller for finding out what it may do, whatever it calls.
-    pub(crate) fn to_look(
+    pub(crate) fn read_for_caller(
         caller: &BuyerCaller,
         tenant: &str,
         reader: &dyn StoreRead,
@@ -109,7 +109,7 @@ impl Rights {
         id: &str,
         reader: &dyn StoreRead,
     ) -> Result<Option<Stored<Account>>, InternalError> {
-        let found = reader.whose(Account::KIND, id)?;
+        let found = reader.owner_of(Account::KIND, id)?;
         let is_there = found.is_some();
         let owner = found.unwrap_or_default();
         // `|` and not `||`: both are evaluated whatever the first gives, also for an absent account, so that
@@ -126,7 +126,7 @@ impl Rights {
         reader: &dyn StoreRead,
     ) -> Result<Vec<Stored<Account>>, InternalError> {
         let term = Account::natural_key(&key.domain, &key.operator);
-        let query = Query::of_owner(tenant).led_to_by(term.field, &term.value);
+        let query = Query::with_owner(tenant).led_to_by(term.field, &term.value);
         let mut accounts = reader.all::<Account>(&query)?;
         accounts.extend(self.granted(tenant, reader)?);
         accounts.retain(|account| key.may_mean(&account.thing));
@@ -303,7 +303,7 @@ impl CallerReach {
         reader: &dyn StoreRead,
         id: &str,
     ) -> Result<Option<Stored<T>>, InternalError> {
-        let found = reader.whose(T::KIND, id)?;
+        let found = reader.owner_of(T::KIND, id)?;
         let is_there = found.is_some();
         let permitted = self.permits(&found.unwrap_or_default());
         if is_there && permitted { reader.find(id) } else { Ok(None) }
@@ -404,7 +404,7 @@ impl CallerReach {
         let mut queries = vec![own];
         for id in self.accounts.iter().filter(|id| account.is_none_or(|account| account == *id)) {
             // An entity on an account belongs to the owner of the account.
-            let found = reader.whose(Account::KIND, id)?;
+            let found = reader.owner_of(Account::KIND, id)?;
             if let Some(found) = found.filter(|found| found.owner != self.tenant) {
                 let owner = Some(found.owner);
                 let account = Some(id.clone());

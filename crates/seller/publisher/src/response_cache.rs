@@ -1,6 +1,6 @@
 //! Cache of answers: the same request gets the same answer while nothing changes that the answer depends on.
 //! That is the store, by its version; the profile with the catalogue; the availability at the ad server; and
-//! the time, for which a reply says until when it holds ([`Lasts`]). Caller and arguments have to be equal to
+//! the time, for which a reply says until when it holds ([`ReplyLifetime`]). Caller and arguments have to be equal to
 //! the letter.
 
 use std::collections::VecDeque;
@@ -13,8 +13,8 @@ use tradepost_document::json::{Value, to_string};
 
 use crate::idempotency;
 use crate::profile::PublisherProfile;
-use crate::reply::Lasts;
-use crate::tool_call::ToolCall;
+use crate::reply::ReplyLifetime;
+use crate::tool_call::AdcpToolCall;
 
 /// Maximum number of cached answers for one principal.
 const MAX_ANSWERS_PER_PRINCIPAL: usize = 32;
@@ -34,7 +34,7 @@ const CONTEXT: &str = "context";
 /// Returns true if the answer to a request may be cached. A request with a key has an effect, one with an
 /// address is checked anew, one with the token of a list must not stay in memory, and refining goes on from
 /// the last answer. A `context` that is not repeated is checked with everything else.
-pub(crate) fn is_for(call: &ToolCall) -> bool {
+pub(crate) fn is_for(call: &AdcpToolCall) -> bool {
     const APART: [&str; 4] =
         [idempotency::MEMBER, "property_list", "push_notification_config", "refine"];
     call.tool == AdcpTool::GetProducts
@@ -45,8 +45,8 @@ pub(crate) fn is_for(call: &ToolCall) -> bool {
 }
 
 /// Returns true if two requests ask the same, to the last digit and in the same order.
-fn asks_the_same(one: &ToolCall, other: &ToolCall) -> bool {
-    fn members(call: &ToolCall) -> impl Iterator<Item = (&String, &Value)> {
+fn asks_the_same(one: &AdcpToolCall, other: &AdcpToolCall) -> bool {
+    fn members(call: &AdcpToolCall) -> impl Iterator<Item = (&String, &Value)> {
         call.arguments.iter().filter(|(name, _)| *name != CONTEXT)
     }
     one.tool == other.tool && one.caller == other.caller && are_same(members(one), members(other))
@@ -85,9 +85,9 @@ pub(crate) struct CacheDeps {
 #[derive(Debug)]
 pub(crate) struct CachedResponse {
     /// Request, without its `context`.
-    call: ToolCall,
+    call: AdcpToolCall,
     deps: CacheDeps,
-    lasts: Lasts,
+    lifetime: ReplyLifetime,
     /// Answer, without what belongs to one request.
     pub answer: AdcpAnswer,
     size: usize,
@@ -99,12 +99,12 @@ impl CachedResponse {
         self.deps.version == deps.version
             && self.deps.profile.ptr_eq(&deps.profile)
             // Clocks can be set back, too.
-            && (self.call.now..self.lasts.until).contains(&now)
+            && (self.call.now..self.lifetime.until).contains(&now)
     }
 
     /// Returns true if it was given while these products were sold out at the ad server.
     pub(crate) fn is_of(&self, sold_out: &[String]) -> bool {
-        self.lasts.sold_out == sold_out
+        self.lifetime.sold_out == sold_out
     }
 }
 
@@ -127,7 +127,7 @@ impl ResponseCache {
     }
 
     /// Returns the latest answer to the same request.
-    pub(crate) fn find(&self, call: &ToolCall) -> Option<Arc<CachedResponse>> {
+    pub(crate) fn find(&self, call: &AdcpToolCall) -> Option<Arc<CachedResponse>> {
         self.with(|state| {
             let mut own = state.get(&call.caller.principal)?.iter();
             own.find(|cached| asks_the_same(&cached.call, call)).cloned()
@@ -137,9 +137,9 @@ impl ResponseCache {
     /// Keeps the answer to a request, in place of an earlier one.
     pub(crate) fn keep(
         &self,
-        mut call: ToolCall,
+        mut call: AdcpToolCall,
         deps: CacheDeps,
-        lasts: Lasts,
+        lifetime: ReplyLifetime,
         answer: &AdcpAnswer,
     ) {
         let Some(answer) = answer.begun() else { return };
@@ -151,7 +151,7 @@ impl ResponseCache {
         if size > BYTES / MAX_ANSWERS_PER_PRINCIPAL {
             return;
         }
-        let cached = CachedResponse { call, deps, lasts, answer, size };
+        let cached = CachedResponse { call, deps, lifetime, answer, size };
         self.with(|state| insert(state, cached));
     }
 }
@@ -178,12 +178,12 @@ mod tests {
     use super::*;
     use crate::tool_call::BuyerCaller;
 
-    fn call(principal: &str, arguments: &str) -> ToolCall {
+    fn call(principal: &str, arguments: &str) -> AdcpToolCall {
         let arguments: Map = tradepost_document::json::from_str(arguments).unwrap();
         let caller = BuyerCaller { principal: principal.to_owned(), agent: None };
         let credential = None;
         let now = Timestamp::UNIX_EPOCH;
-        ToolCall {
+        AdcpToolCall {
             tool: AdcpTool::GetProducts,
             arguments,
             caller,
@@ -193,18 +193,18 @@ mod tests {
         }
     }
 
-    fn question(principal: &str, brief: &str) -> ToolCall {
+    fn question(principal: &str, brief: &str) -> AdcpToolCall {
         call(principal, &json!({"buying_mode": "brief", "brief": brief}).to_string())
     }
 
-    fn keep(cache: &ResponseCache, call: ToolCall, message: &str) {
+    fn keep(cache: &ResponseCache, call: AdcpToolCall, message: &str) {
         let deps = CacheDeps { version: 1, profile: Weak::new() };
-        let lasts = Lasts { until: Timestamp::MAX, sold_out: Vec::new() };
+        let lifetime = ReplyLifetime { until: Timestamp::MAX, sold_out: Vec::new() };
         let mut answer = AdcpAnswer::failed(crate::refusals::unsupported(), Vec::new());
         answer.standing = AdcpTaskStatus::Completed;
         answer.errors.clear();
         answer.message = message.to_owned();
-        cache.keep(call, deps, lasts, &answer);
+        cache.keep(call, deps, lifetime, &answer);
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         ] {
             assert!(!is_for(&call("a", apart)), "{apart}");
         }
-        assert!(!is_for(&ToolCall { tool: AdcpTool::GetSignals, ..call("a", "{}") }));
+        assert!(!is_for(&AdcpToolCall { tool: AdcpTool::GetSignals, ..call("a", "{}") }));
     }
 
     #[test]

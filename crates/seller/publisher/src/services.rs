@@ -59,8 +59,8 @@ pub trait Services: Send + Sync + Debug {
     fn is_own_machine(&self, url: &str) -> bool;
 
     /// Asks addresses whether they want what is going to be sent there, each by a signed request, all at
-    /// once. Returns for each whether it repeated what it was asked ([`Challenge::is_answered_by`]).
-    fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>>;
+    /// once. Returns for each whether it repeated what it was asked ([`SubscriberChallenge::is_answered_by`]).
+    fn challenge(&self, challenges: Vec<SubscriberChallenge>) -> BoxFuture<'_, Vec<bool>>;
 
     /// Signs a decision of the governance role: a compact JWS of these claims, of which a reader has to
     /// understand those that are `critical` (SEC, "AdCP JWS profile"). Returns `None` when there is no key.
@@ -81,7 +81,7 @@ pub trait Services: Send + Sync + Debug {
 
 /// A challenge to an address (`core/webhook-challenge.json`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Challenge {
+pub struct SubscriberChallenge {
     /// Address.
     pub url: String,
     /// Word that the answer has to repeat.
@@ -90,7 +90,7 @@ pub struct Challenge {
     pub body: String,
 }
 
-impl Challenge {
+impl SubscriberChallenge {
     /// Returns true if an answer repeats the word, in one of the two members that may
     /// (`core/webhook-challenge-response.json`).
     #[must_use]
@@ -141,7 +141,7 @@ pub struct NamedGovernanceAgent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
     /// No answer, none in time, or one that cannot be read.
-    Silent,
+    NoAnswer,
     /// An error answer with this code (`PLAN_NOT_FOUND`).
     Refused(String),
 }

@@ -33,7 +33,7 @@ tradepost_document::words! {
     }
 
     /// Change that a buyer has made to a media buy.
-    pub enum BuyChange {
+    pub enum BuyChangeKind {
         /// Canceled for good.
         Canceled = "canceled",
         /// Paused.
@@ -102,7 +102,7 @@ kept! {
         /// Currency (ISO 4217).
         currency?: Option<String>,
         /// Changes made to it.
-        changes?: Vec<BuyChange>,
+        changes?: Vec<BuyChangeKind>,
         /// Start of the buy.
         start_time?: Option<Timestamp>,
         /// End of the buy.
@@ -371,10 +371,10 @@ impl StaffEventRecorder<'_> {
 }
 
 /// Returns the changes between two states of a media buy of which the staff is told.
-fn changes_of(before: &MediaBuy, after: &MediaBuy) -> Vec<BuyChange> {
+fn changes_of(before: &MediaBuy, after: &MediaBuy) -> Vec<BuyChangeKind> {
     if before.cancellation.is_none() && after.cancellation.is_some() {
         // Other changes do not matter: nothing of it runs.
-        return vec![BuyChange::Canceled];
+        return vec![BuyChangeKind::Canceled];
     }
     // New packages are at the end of the list.
     let pairs = || before.packages.iter().zip(&after.packages);
@@ -382,23 +382,23 @@ fn changes_of(before: &MediaBuy, after: &MediaBuy) -> Vec<BuyChange> {
     let budget = after.total_budget.cmp(&before.total_budget);
     let is_canceled = any(|was, is| was.is_live() && !is.is_live());
     let found = [
-        (BuyChange::Paused, !before.paused && after.paused),
-        (BuyChange::Resumed, before.paused && !after.paused),
-        (BuyChange::BudgetRaised, budget == Ordering::Greater),
-        (BuyChange::BudgetLowered, budget == Ordering::Less),
+        (BuyChangeKind::Paused, !before.paused && after.paused),
+        (BuyChangeKind::Resumed, before.paused && !after.paused),
+        (BuyChangeKind::BudgetRaised, budget == Ordering::Greater),
+        (BuyChangeKind::BudgetLowered, budget == Ordering::Less),
         (
-            BuyChange::BudgetMoved,
+            BuyChangeKind::BudgetMoved,
             budget == Ordering::Equal && any(|was, is| was.budget != is.budget),
         ),
         (
-            BuyChange::DatesChanged,
+            BuyChangeKind::DatesChanged,
             (before.start_time, before.end_time) != (after.start_time, after.end_time)
                 || any(|was, is| (was.start_time, was.end_time) != (is.start_time, is.end_time)),
         ),
-        (BuyChange::PackagesAdded, after.packages.len() > before.packages.len()),
-        (BuyChange::PackagesCanceled, is_canceled),
-        (BuyChange::PackagesPaused, any(|was, is| !was.paused && is.paused)),
-        (BuyChange::PackagesResumed, any(|was, is| was.paused && !is.paused)),
+        (BuyChangeKind::PackagesAdded, after.packages.len() > before.packages.len()),
+        (BuyChangeKind::PackagesCanceled, is_canceled),
+        (BuyChangeKind::PackagesPaused, any(|was, is| !was.paused && is.paused)),
+        (BuyChangeKind::PackagesResumed, any(|was, is| was.paused && !is.paused)),
     ];
     found.into_iter().filter_map(|(change, is_so)| is_so.then_some(change)).collect()
 }

@@ -221,9 +221,9 @@ pub trait StoreRead {
     ///
     /// # Errors
     /// When the store fails.
-    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError>;
+    fn owner_of(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError>;
 
-    /// Returns the entity with this id, of any owner. To be called after [`whose`](Self::whose).
+    /// Returns the entity with this id, of any owner. To be called after [`owner_of`](Self::owner_of).
     ///
     /// # Errors
     /// When the store fails.

@@ -13,7 +13,7 @@ use crate::buy::MediaBuy;
 use crate::decision::{DecisionStep, LastDecision};
 use crate::reply::scrubbed;
 use crate::store::{FoundBy, IndexField, IndexTerm, kept};
-use crate::tool_call::ToolCall;
+use crate::tool_call::AdcpToolCall;
 use crate::version;
 
 pub mod finish;
@@ -207,7 +207,7 @@ fn told_of(notice: &QueuedNotification, _: Timestamp) -> FoundBy {
 
 /// Returns the protocol of AdCP that a tool's tasks belong to.
 pub(crate) fn protocol_of(task_type: &str) -> &'static str {
-    AdcpTool::of_name(task_type).map_or("media-buy", AdcpTool::protocol)
+    AdcpTool::from_any_name(task_type).map_or("media-buy", AdcpTool::protocol)
 }
 
 impl SubmittedTask {
@@ -242,7 +242,7 @@ impl SubmittedTask {
     }
 
     /// Creates the task that a request has become, which waits.
-    pub(crate) fn submitted(task_id: &str, call: &ToolCall) -> Self {
+    pub(crate) fn from_call(task_id: &str, call: &AdcpToolCall) -> Self {
         let mut request = call.arguments.clone();
         // Removed before the request becomes history: a receiver's credentials are in it.
         let push = request.swap_remove("push_notification_config");

@@ -13,7 +13,7 @@ use crate::store::ReadExtent;
 
 /// A request for a tool, from a caller that the transport has authenticated.
 #[derive(Debug, Clone)]
-pub struct ToolCall {
+pub struct AdcpToolCall {
     /// The tool.
     pub tool: AdcpTool,
     /// Its arguments, not yet parsed.
@@ -52,7 +52,7 @@ impl fmt::Debug for Credential {
     }
 }
 
-impl ToolCall {
+impl AdcpToolCall {
     /// Returns true if it stores or changes something, so that it needs a transaction. Briefs make proposals
     /// and refining changes them, decisions about plans are stored for audits, and in a `sandbox` a search
     /// may become a task.

@@ -23,14 +23,14 @@ use crate::staff_event::StaffEventRecorder;
 use crate::store::{Entity, New, Query, StoreRead, StoreTx, Stored};
 use crate::task::SubmittedTask;
 use crate::task::finish::record_id;
-use crate::tool_call::ToolCall;
+use crate::tool_call::AdcpToolCall;
 
 /// Context in which a tool does a request.
 pub(crate) struct ToolContext<'a> {
     /// The publisher.
     pub publisher: &'a Publisher,
     /// Request as it was sent; tools get it parsed.
-    pub call: &'a ToolCall,
+    pub call: &'a AdcpToolCall,
     /// Result of its admission.
     pub admitted: Admitted,
     /// Results of earlier calls outside.
@@ -291,7 +291,7 @@ impl WriteContext<'_> {
         with: impl FnOnce(SubmittedTask) -> SubmittedTask,
     ) -> Result<Stored<SubmittedTask>, InternalError> {
         let task_id = task_id.unwrap_or_else(|| self.publisher.services.fresh_id("task"));
-        let thing = with(SubmittedTask::submitted(&task_id, self.call));
+        let thing = with(SubmittedTask::from_call(&task_id, self.call));
         // A chosen id is unique to its owner only.
         let id = record_id(self.admitted.owner(), &task_id);
         let (owner, account) = self.whose();

@@ -12,7 +12,7 @@ use crate::publisher::Publisher;
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
 use crate::store::StoreTx;
-use crate::tool_call::ToolCall;
+use crate::tool_call::AdcpToolCall;
 use crate::tool_context::{Prepared, SearchContext, ToolContext, WorkStop, WriteContext};
 
 mod accounts;
@@ -56,7 +56,7 @@ macro_rules! tools {
             pub(crate) async fn prepare(
                 &self,
                 publisher: &Publisher,
-                call: &ToolCall,
+                call: &AdcpToolCall,
                 admitted: &Admitted,
             ) -> Result<Prepared, ToolError> {
                 $($(if let Self::$tool(form) = self {

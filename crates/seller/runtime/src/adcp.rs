@@ -78,11 +78,11 @@ pub fn open(
     let egress = Egress::new(Resolver::system(), config.call_loopback);
     let key = Arc::new(match &config.webhook_key {
         Some(file) => keys::WebhookKey(load(file, "reading the key of webhooks")?),
-        None => keys::WebhookKey::passing()?,
+        None => keys::WebhookKey::generate()?,
     });
     let governance = Arc::new(match &config.governance_key {
         Some(file) => keys::GovernanceKey(load(file, "reading the key of decisions")?),
-        None => keys::GovernanceKey::passing()?,
+        None => keys::GovernanceKey::generate()?,
     });
     let verifiers = config.verifiers.iter().map(|(url, secret)| {
         let why = |why| InternalError::new("reading the credential for a verifier", why);
@@ -148,8 +148,13 @@ pub fn open(
         agent_url: format!("{base_url}{}", mcp::PATH),
     };
     let permits = store.permits();
-    let mut services =
-        services::Outside::new(&profile.id, config.rates, permits.as_ref(), clock, egress);
+    let mut services = services::PublisherServices::new(
+        &profile.id,
+        config.rates,
+        permits.as_ref(),
+        clock,
+        egress,
+    );
     services.upstream = upstream;
     services.orders = ad_server
         .map(|connected| order_check::OrderChecker::new(&profile.id, connected, clock, timeout));

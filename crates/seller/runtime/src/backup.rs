@@ -369,8 +369,8 @@ mod tests {
         let data = folder.path().join("data");
         let store = Store::open(&data).unwrap();
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
-        let units = tradepost_demo::dealer::units(50, 7, now);
-        store.replace_inventory("one", &units, now, false).unwrap();
+        let listings = tradepost_demo::dealer::listings(50, 7, now);
+        store.replace_inventory("one", &listings, now, false).unwrap();
         for secret in [BackupSecret::None, BackupSecret::Key([7; 32])] {
             let room = scratch(&data).unwrap();
             let mut bytes = Vec::new();
@@ -424,8 +424,8 @@ mod tests {
             &mut bytes,
         )
         .unwrap();
-        let units = tradepost_demo::dealer::units(1, 7, now);
-        store.replace_inventory("one", &units, now, false).unwrap();
+        let listings = tradepost_demo::dealer::listings(1, 7, now);
+        store.replace_inventory("one", &listings, now, false).unwrap();
         let later = folder.path().join("later.sqlite");
         copies::copy(&data, &later).unwrap();
         let Err(Unusable::Differs(differences)) =

@@ -172,7 +172,7 @@ impl<'t> TableReader<'t> {
         let mut reader = Self { table, meanings, places, dates, decimal_mark: None };
         let data: Vec<&TextRow> = table.rows.iter().filter(|row| !reader.is_total(row)).collect();
         let dates = data.iter().filter_map(|row| reader.cell(row, ReportField::Date));
-        let order = export::DateOrder::of(dates);
+        let order = export::DateOrder::from_cells(dates);
         let amounts = data.iter().filter_map(|row| reader.cell(row, ReportField::Spend));
         let mark = export::decimal_mark(amounts);
         reader.dates = order;
@@ -220,13 +220,13 @@ impl<'t> TableReader<'t> {
             if of(field).is_empty() {
                 let message = format!("no column holds {field}");
                 let hint = format!("name it: {}", mapping.hint(field.name(), "HEADING"));
-                problems.push(RowProblem::of_row(row, &message, &hint));
+                problems.push(RowProblem::from_row(row, &message, &hint));
             }
         }
         let names = [ReportField::MediaBuy, ReportField::Package, ReportField::LineItem];
         if names.into_iter().all(|field| of(field).is_empty()) {
             let hint = "add a column media_buy_id, package_id or line_item_id";
-            problems.push(RowProblem::of_row(
+            problems.push(RowProblem::from_row(
                 row,
                 "no column names a media buy or line item",
                 hint,
@@ -339,7 +339,7 @@ impl RowCells<'_> {
 
 /// Returns the problem of a row as a whole.
 fn row_problem(row: usize, mistake: &RowMistake) -> RowProblem {
-    RowProblem::of_row(row, &mistake.message, &mistake.hint)
+    RowProblem::from_row(row, &mistake.message, &mistake.hint)
 }
 
 /// Returns a date from its parts; `None` for a day that there is not.

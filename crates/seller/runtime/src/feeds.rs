@@ -20,7 +20,7 @@ use tradepost_server::fault::InternalError;
 use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 
 use crate::config::DealerConfig;
-use crate::config::feeds::{FeedConfig, From, MappingSource};
+use crate::config::feeds::{FeedConfig, FeedOrigin, MappingSource};
 use folder::FolderWatch;
 use run::FeedResultSink;
 
@@ -109,7 +109,7 @@ impl<'a> FeedStatus<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn of_all(store: &Store, dealer: &'a DealerConfig) -> Result<Vec<Self>, InternalError> {
+    pub fn read_all(store: &Store, dealer: &'a DealerConfig) -> Result<Vec<Self>, InternalError> {
         let id = &dealer.terms.id;
         let of = |feed: &'a FeedConfig| {
             Ok(Self { feed, standing: FeedStanding::read(store, id, &feed.name)? })
@@ -245,7 +245,7 @@ impl Feeds {
     fn by_dealer(&self, seldom: bool) -> BTreeMap<String, Vec<Arc<FeedSource>>> {
         let mut all: BTreeMap<String, Vec<Arc<FeedSource>>> = BTreeMap::new();
         let is_due =
-            |source: &&Arc<FeedSource>| seldom || matches!(source.feed.from, From::Folder(_));
+            |source: &&Arc<FeedSource>| seldom || matches!(source.feed.from, FeedOrigin::Folder(_));
         for source in self.sources().iter().filter(is_due) {
             all.entry(source.id().to_owned()).or_default().push(Arc::clone(source));
         }
@@ -261,15 +261,15 @@ impl Feeds {
         let name = source.feed.name.clone();
         let dealer = source.id().to_owned();
         let looked = match &source.feed.from {
-            From::Folder(folder) => {
+            FeedOrigin::Folder(folder) => {
                 let feeds = Arc::clone(self);
                 let source = Arc::clone(&source);
                 let folder = folder.clone();
                 let work = move || feeds.look_into(&source, &folder);
                 piece("looking into a folder", work).await.unwrap_or(Ok(()))
             }
-            From::Pull(pull) if seldom => self.ask(&source, pull).await,
-            From::Pull(_) | From::Upload { .. } => Ok(()),
+            FeedOrigin::Pull(pull) if seldom => self.ask(&source, pull).await,
+            FeedOrigin::Pull(_) | FeedOrigin::Upload { .. } => Ok(()),
         };
         if let Err(fault) = looked {
             tracing::error!(%dealer, feed = %name, cause = %fault.chain(), "a feed could not be run");

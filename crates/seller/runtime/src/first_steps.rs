@@ -113,24 +113,24 @@ pub fn states(dealer: &DealerConfig, facts: &StepFacts<'_>, now: Timestamp) -> V
             FirstStep::Identity => identity(dealer),
             FirstStep::Hours => hours(dealer),
             FirstStep::Feed => feed(facts, now),
-            FirstStep::Delivery if dealer.deliveries.is_empty() => {
-                StepJudgement::open("no destination is configured: leads are only in the console")
-            }
+            FirstStep::Delivery if dealer.deliveries.is_empty() => DealerStepJudgement::open(
+                "no destination is configured: leads are only in the console",
+            ),
             FirstStep::Delivery | FirstStep::Card | FirstStep::TestLead => tested(result.as_ref()),
         };
-        let StepJudgement { is_done, says } = judged;
+        let DealerStepJudgement { is_done, says } = judged;
         StepState { step: *step, is_done, says, result }
     };
     FirstStep::ALL.iter().map(state).collect()
 }
 
 /// Judgement of a step.
-struct StepJudgement {
+struct DealerStepJudgement {
     is_done: bool,
     says: String,
 }
 
-impl StepJudgement {
+impl DealerStepJudgement {
     fn done(says: impl Into<String>) -> Self {
         Self { is_done: true, says: says.into() }
     }
@@ -140,7 +140,7 @@ impl StepJudgement {
     }
 }
 
-fn identity(dealer: &DealerConfig) -> StepJudgement {
+fn identity(dealer: &DealerConfig) -> DealerStepJudgement {
     let rooftops = &dealer.terms.rooftops;
     let unreachable = names(rooftops, |rooftop| rooftop.profile.phones.is_empty());
     let placeless = names(rooftops, |rooftop| rooftop.profile.address.is_none());
@@ -150,17 +150,17 @@ fn identity(dealer: &DealerConfig) -> StepJudgement {
         missing.map(|(what, names)| format!("without a {what}: {names}")).collect();
     if missing.is_empty() {
         let all = names(rooftops, |_| true);
-        return StepJudgement::done(format!("{}: {all}", dealer.terms.name));
+        return DealerStepJudgement::done(format!("{}: {all}", dealer.terms.name));
     }
-    StepJudgement::open(missing.join("; "))
+    DealerStepJudgement::open(missing.join("; "))
 }
 
-fn hours(dealer: &DealerConfig) -> StepJudgement {
+fn hours(dealer: &DealerConfig) -> DealerStepJudgement {
     let closed = names(&dealer.terms.rooftops, |rooftop| rooftop.profile.schedules.is_empty());
     if closed.is_empty() {
-        return StepJudgement::done("every rooftop has opening hours");
+        return DealerStepJudgement::done("every rooftop has opening hours");
     }
-    StepJudgement::open(format!("without opening hours: {closed}"))
+    DealerStepJudgement::open(format!("without opening hours: {closed}"))
 }
 
 fn names(rooftops: &[RooftopSettings], is_meant: impl Fn(&RooftopSettings) -> bool) -> String {
@@ -168,33 +168,33 @@ fn names(rooftops: &[RooftopSettings], is_meant: impl Fn(&RooftopSettings) -> bo
     meant.map(|rooftop| rooftop.profile.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn feed(facts: &StepFacts<'_>, now: Timestamp) -> StepJudgement {
+fn feed(facts: &StepFacts<'_>, now: Timestamp) -> DealerStepJudgement {
     let StepFacts { listings, latest, feeds, .. } = facts;
     if let Some(held) = feeds.iter().find_map(|status| status.not_taken()) {
         let reason = held.message.as_deref().unwrap_or("it could not be read");
-        return StepJudgement::open(format!("feed {} was not taken: {reason}", held.feed));
+        return DealerStepJudgement::open(format!("feed {} was not taken: {reason}", held.feed));
     }
     if let Some(stale) = feeds.iter().find(|status| status.standing.state.stale_since.is_some()) {
-        return StepJudgement::open(format!("feed {} is stale", stale.feed.name));
+        return DealerStepJudgement::open(format!("feed {} is stale", stale.feed.name));
     }
     let Some(latest) = latest.filter(|_| *listings > 0) else {
-        return StepJudgement::open("no vehicle is on offer");
+        return DealerStepJudgement::open("no vehicle is on offer");
     };
     let noun = if *listings == 1 { "vehicle" } else { "vehicles" };
     let minutes = SignedDuration::from_mins(now.duration_since(latest).as_mins().max(0));
     let says = format!("{listings} {noun}, confirmed {minutes:#} ago");
     match unconfirmed_for(Some(latest), feeds, now) {
-        Some(_) => StepJudgement::open(says),
-        None => StepJudgement::done(says),
+        Some(_) => DealerStepJudgement::open(says),
+        None => DealerStepJudgement::done(says),
     }
 }
 
-fn tested(result: Option<&StepResult>) -> StepJudgement {
+fn tested(result: Option<&StepResult>) -> DealerStepJudgement {
     match result {
-        None => StepJudgement::open("not tested yet"),
+        None => DealerStepJudgement::open("not tested yet"),
         Some(result) => match result.outcome {
-            StepOutcome::Passed => StepJudgement::done(&result.says),
-            StepOutcome::Failed => StepJudgement::open(&result.says),
+            StepOutcome::Passed => DealerStepJudgement::done(&result.says),
+            StepOutcome::Failed => DealerStepJudgement::open(&result.says),
         },
     }
 }

@@ -102,7 +102,7 @@ impl DealerReader for Fixed {
 #[derive(Debug)]
 pub enum HostingError {
     /// A refusal.
-    Refused(HostingRefusal),
+    Refused(HostingApiRefusal),
     /// An internal error.
     Broken(InternalError),
 }
@@ -113,8 +113,8 @@ impl From<InternalError> for HostingError {
     }
 }
 
-impl From<HostingRefusal> for HostingError {
-    fn from(refusal: HostingRefusal) -> Self {
+impl From<HostingApiRefusal> for HostingError {
+    fn from(refusal: HostingApiRefusal) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -125,7 +125,7 @@ impl From<AdminError<HostedRefusal>> for HostingError {
             AdminError::Forbidden(missing) => {
                 let message =
                     format!("the role {} does not permit {}", missing.role, missing.operation);
-                Self::Refused(HostingRefusal::new(HostingErrorCode::PermissionDenied, message))
+                Self::Refused(HostingApiRefusal::new(HostingErrorCode::PermissionDenied, message))
             }
             AdminError::Refused(refusal) => Self::Refused(refusal.into()),
             AdminError::Broken(fault) => Self::Broken(fault),
@@ -135,7 +135,7 @@ impl From<AdminError<HostedRefusal>> for HostingError {
 
 /// A refusal, with all problems of the document.
 #[derive(Debug)]
-pub struct HostingRefusal {
+pub struct HostingApiRefusal {
     /// Error code.
     pub code: HostingErrorCode,
     /// Message for people: a fragment, without secrets.
@@ -144,12 +144,12 @@ pub struct HostingRefusal {
     pub problems: Problems,
 }
 
-impl HostingRefusal {
+impl HostingApiRefusal {
     fn new(code: HostingErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), problems: Problems::new() }
     }
 
-    fn of_document(problems: Problems) -> Self {
+    fn from_problems(problems: Problems) -> Self {
         let count = problems.total();
         let noun = if count == 1 { "mistake" } else { "mistakes" };
         let message = format!("the document has {count} {noun}");
@@ -169,7 +169,7 @@ impl HostingRefusal {
     }
 }
 
-impl From<HostedRefusal> for HostingRefusal {
+impl From<HostedRefusal> for HostingApiRefusal {
     fn from(refusal: HostedRefusal) -> Self {
         match refusal {
             HostedRefusal::NamesFileSeller(id) => {
@@ -180,7 +180,7 @@ impl From<HostedRefusal> for HostingRefusal {
                 let message = format!("{id} is in the configuration file");
                 Self::new(HostingErrorCode::ReadOnly, message)
             }
-            HostedRefusal::Invalid(problems) => Self::of_document(problems),
+            HostedRefusal::Invalid(problems) => Self::from_problems(problems),
             HostedRefusal::Conflict(conflict) => refused(&conflict),
         }
     }
@@ -366,10 +366,10 @@ fn summary(known: &HostedSummary) -> Value {
     })
 }
 
-fn hosts_taken(taken: &[TakenHost]) -> HostingRefusal {
+fn hosts_taken(taken: &[TakenHost]) -> HostingApiRefusal {
     let hosts: Vec<_> = taken.iter().map(|one| one.host.as_str()).collect();
     let message = format!("another seller has {}", hosts.join(", "));
-    let mut refusal = HostingRefusal::new(HostingErrorCode::HostTaken, message);
+    let mut refusal = HostingApiRefusal::new(HostingErrorCode::HostTaken, message);
     let at = DocumentPlace::Root.key("hosts");
     for one in taken {
         reject(&at.index(one.index), &mut refusal.problems, "another seller has this host");
@@ -377,19 +377,19 @@ fn hosts_taken(taken: &[TakenHost]) -> HostingRefusal {
     refusal
 }
 
-fn refused(conflict: &HostingConflict) -> HostingRefusal {
+fn refused(conflict: &HostingConflict) -> HostingApiRefusal {
     match conflict {
         HostingConflict::IdTaken(id) => {
-            HostingRefusal::new(HostingErrorCode::IdTaken, format!("there is a dealer {id}"))
+            HostingApiRefusal::new(HostingErrorCode::IdTaken, format!("there is a dealer {id}"))
         }
         HostingConflict::IdRemoved(id) => {
             let message = format!("there was a dealer {id}, whose leads and consents are kept");
-            HostingRefusal::new(HostingErrorCode::IdRemoved, message)
+            HostingApiRefusal::new(HostingErrorCode::IdRemoved, message)
         }
         HostingConflict::NoSuchDealer => {
-            HostingRefusal::new(HostingErrorCode::NotFound, "there is no such dealer")
+            HostingApiRefusal::new(HostingErrorCode::NotFound, "there is no such dealer")
         }
-        HostingConflict::Changed(revision) => HostingRefusal::new(
+        HostingConflict::Changed(revision) => HostingApiRefusal::new(
             HostingErrorCode::RevisionConflict,
             format!("its revision is {revision} by now"),
         ),

@@ -31,7 +31,7 @@ impl ExportedLead {
     /// Creates the export of the current state. The lead counts as sent before when it is older
     /// than `since`; without `since`, when it has changed.
     #[must_use]
-    pub fn now(history: LeadHistory, since: Option<Timestamp>) -> Self {
+    pub fn from_history(history: LeadHistory, since: Option<Timestamp>) -> Self {
         let lead = history.lead.clone();
         let is_resent = match since {
             Some(since) => lead.received_at < since,

@@ -85,17 +85,17 @@ pub struct PublisherStepFacts {
 }
 
 /// Judgement of a step.
-struct StepJudgement {
+struct PublisherStepJudgement {
     is_done: bool,
     says: String,
 }
 
-fn done(says: impl Into<String>) -> StepJudgement {
-    StepJudgement { is_done: true, says: says.into() }
+fn done(says: impl Into<String>) -> PublisherStepJudgement {
+    PublisherStepJudgement { is_done: true, says: says.into() }
 }
 
-fn open(says: impl Into<String>) -> StepJudgement {
-    StepJudgement { is_done: false, says: says.into() }
+fn open(says: impl Into<String>) -> PublisherStepJudgement {
+    PublisherStepJudgement { is_done: false, says: says.into() }
 }
 
 /// Returns the states of all steps of a publisher, in their order. Blocks on the disk.
@@ -132,13 +132,13 @@ pub fn states(
             | PublisherStep::Endpoint
             | PublisherStep::Adagents => true,
         };
-        let StepJudgement { is_done, says } = judged;
+        let PublisherStepJudgement { is_done, says } = judged;
         PublisherStepState { step: *step, is_done, can_test, says, result }
     };
     PublisherStep::ALL.iter().map(state).collect()
 }
 
-fn catalogue(agent: &PublisherAgent) -> StepJudgement {
+fn catalogue(agent: &PublisherAgent) -> PublisherStepJudgement {
     let mistakes = agent.catalogue_mistakes();
     if let Some(first) = mistakes.first() {
         let more = match mistakes.len() {
@@ -156,7 +156,7 @@ fn catalogue(agent: &PublisherAgent) -> StepJudgement {
     }
 }
 
-fn approvers(agent: &PublisherAgent, members: &[StaffMember]) -> StepJudgement {
+fn approvers(agent: &PublisherAgent, members: &[StaffMember]) -> PublisherStepJudgement {
     let approvers: Vec<_> = members
         .iter()
         .filter(|member| member.role == StaffRole::Approver)
@@ -172,7 +172,7 @@ fn approvers(agent: &PublisherAgent, members: &[StaffMember]) -> StepJudgement {
     }
 }
 
-fn agents(agent: &PublisherAgent, keys: &[ApiKey], now: Timestamp) -> StepJudgement {
+fn agents(agent: &PublisherAgent, keys: &[ApiKey], now: Timestamp) -> PublisherStepJudgement {
     let profile = &agent.profile;
     if profile.agents.is_empty() {
         return open("no buyer agent is configured");
@@ -192,7 +192,7 @@ fn agents(agent: &PublisherAgent, keys: &[ApiKey], now: Timestamp) -> StepJudgem
     done(format!("agents: {}", ready.join(", ")))
 }
 
-fn tested(result: Option<&StepResult>) -> StepJudgement {
+fn tested(result: Option<&StepResult>) -> PublisherStepJudgement {
     match result {
         None => open("not tested yet"),
         Some(result) => match result.outcome {

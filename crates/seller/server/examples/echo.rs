@@ -43,7 +43,7 @@ pub(crate) async fn serve(listener: TcpListener) -> Result<(), Box<dyn std::erro
     let card = card::describe("Echo", "Says it.", &format!("http://{}", listener.local_addr()?));
     let card = PublishedCard::from_card(&card, Clock::system().now());
     let auth = Authenticator::open_to_all("echo");
-    let echo = Echo(card, auth, TaskService::in_memory("echo")?);
+    let echo = Echo(card, auth, TaskService::new_in_memory("echo")?);
     http::serve(listener, AgentRegistry::from_agent(Arc::new(echo)), pending()).await?;
     Ok(())
 }

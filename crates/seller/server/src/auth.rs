@@ -280,7 +280,7 @@ impl Authenticator {
 
     /// Creates an authenticator that refuses callers without a credential of this method, or of one that is added.
     #[must_use]
-    pub fn requiring(agent_id: &str, method: impl AuthMethod + 'static) -> Self {
+    pub fn with_required_method(agent_id: &str, method: impl AuthMethod + 'static) -> Self {
         let mut authenticator = Self::open_to_all(agent_id).with_method(method);
         authenticator.policy.required = true;
         authenticator

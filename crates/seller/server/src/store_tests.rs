@@ -131,7 +131,10 @@ pub const CHECKS: &[StoreCheck] = &[
 /// # Panics
 /// When any fails, with every failure.
 pub fn assert_conforms(store: &dyn StoreUnderTest) {
-    let failed: Vec<_> =
-        CHECKS.iter().filter_map(|check| check.run(store).err()).map(|it| it.to_string()).collect();
+    let failed: Vec<_> = CHECKS
+        .iter()
+        .filter_map(|check| check.run(store).err())
+        .map(|failure| failure.to_string())
+        .collect();
     assert!(failed.is_empty(), "the store is not as the library needs it:\n{}", failed.join("\n"));
 }

@@ -257,7 +257,7 @@ impl ServerIdentity {
         // The state is read first, so that a change during the read is noticed next time.
         let state = state(&files);
         let held = LoadedIdentity::new(state, load(&files)?, clock);
-        Ok(Self::with(files, held, None, clock))
+        Ok(Self::from_loaded(files, held, None, clock))
     }
 
     /// Reads files that are ordered from an authority: they may not exist yet, and connections are
@@ -265,7 +265,7 @@ impl ServerIdentity {
     ///
     /// # Errors
     /// Every mistake in the file of client authorities.
-    pub fn ordered(
+    pub fn open_ordered(
         files: PemFiles,
         challenges: Challenges,
         clock: &Clock,
@@ -281,10 +281,10 @@ impl ServerIdentity {
                 LoadedIdentity { state, config, begins_at: None, expires_at: None }
             }
         };
-        Ok(Self::with(files, held, Some(challenges), clock))
+        Ok(Self::from_loaded(files, held, Some(challenges), clock))
     }
 
-    fn with(
+    fn from_loaded(
         files: PemFiles,
         held: LoadedIdentity,
         challenges: Option<Challenges>,

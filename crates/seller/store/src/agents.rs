@@ -54,7 +54,7 @@ impl KeyLookup for Store {
 impl Health for Store {
     fn check(&self) -> BoxFuture<'_, Result<(), &'static str>> {
         Box::pin(async {
-            self.health.check(&self.writer).await.map_err(|why| why.trouble.message())
+            self.health.check(&self.writer).await.map_err(|why| why.failure.message())
         })
     }
 

@@ -254,7 +254,7 @@ mod tests {
     fn stocked(folder: &Path, vehicles: usize) -> Store {
         let store = Store::open(folder).unwrap();
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
-        store.replace_inventory("one", &demo::units(vehicles, 7, now), now, false).unwrap();
+        store.replace_inventory("one", &demo::listings(vehicles, 7, now), now, false).unwrap();
         store
     }
 

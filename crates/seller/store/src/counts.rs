@@ -30,7 +30,7 @@ impl Store {
 
 /// Problems that a person has to resolve, by agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Amiss {
+pub struct OpenProblems {
     /// Numbers of leads, webhooks and notifications that were given up.
     pub dead: Vec<(String, u64)>,
     /// Feeds that are older than they may be, with the time when each was last the inventory.
@@ -42,14 +42,14 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn amiss(&self, agents: &[String]) -> Result<Amiss, InternalError> {
+    pub fn open_problems(&self, agents: &[String]) -> Result<OpenProblems, InternalError> {
         let AgentRowCounts { dead, feeds, .. } = self.read(|database| database.waiting(agents))?;
         let number = |(agent, number): (String, i64)| (agent, u64::try_from(number).unwrap_or(0));
         let dead = dead.into_iter().map(number).filter(|(_, number)| *number > 0).collect();
         let stale = feeds.into_iter().filter(|(.., is_stale)| *is_stale);
         let taken = |at: i64| Timestamp::from_second(at).ok().filter(|_| at > 0);
         let stale = stale.map(|(agent, feed, at, _)| (agent, feed, taken(at))).collect();
-        Ok(Amiss { dead, stale })
+        Ok(OpenProblems { dead, stale })
     }
 }
 /// Ids of the agents whose rows are counted; agents may be added and removed.

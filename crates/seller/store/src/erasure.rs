@@ -40,7 +40,7 @@ pub struct CustomerLeads {
 
 /// Selection of old leads of a dealer.
 #[derive(Debug, Clone)]
-pub struct Old {
+pub struct OldLeadSelection {
     /// The dealer.
     pub dealer_id: String,
     /// Time since which they have not changed.
@@ -52,7 +52,7 @@ pub struct Old {
     pub removed_by: Option<i64>,
 }
 
-impl Old {
+impl OldLeadSelection {
     fn leads(&self, connection: &Connection) -> Result<Vec<String>, InternalError> {
         let Self { dealer_id, unchanged_since, with_undelivered, removed_by: _ } = self;
         leads_unchanged_since(
@@ -114,7 +114,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn erase_old_leads(&self, old: Old, now: Timestamp) -> Result<usize, InternalError> {
+    pub fn erase_old_leads(
+        &self,
+        old: OldLeadSelection,
+        now: Timestamp,
+    ) -> Result<usize, InternalError> {
         // Mostly there are none, and a read blocks no writer.
         if self.read(|db| old.leads(&db.0))?.is_empty() {
             return Ok(0);

@@ -51,7 +51,7 @@ catalog! {
 
 /// Reason why nothing new can be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoreTrouble {
+pub enum StoreFailure {
     /// The files were deleted or replaced (never of a database server).
     Replaced,
     /// Their content cannot be read any more.
@@ -61,10 +61,10 @@ pub enum StoreTrouble {
     /// The last commit failed.
     Failing,
     /// No answer within the time limit.
-    Silent,
+    NoAnswer,
 }
 
-impl StoreTrouble {
+impl StoreFailure {
     /// Returns a message without internal details, which any caller may see.
     #[must_use]
     pub const fn message(self) -> &'static str {
@@ -75,7 +75,7 @@ impl StoreTrouble {
             Self::Damaged => "the database is damaged; nothing is taken until a restart",
             Self::Full => "there is too little free space",
             Self::Failing => "the store cannot be written",
-            Self::Silent => "the store does not answer",
+            Self::NoAnswer => "the store does not answer",
         }
     }
 }
@@ -84,19 +84,19 @@ impl StoreTrouble {
 #[derive(Debug, Clone)]
 pub struct NotReady {
     /// The reason.
-    pub trouble: StoreTrouble,
+    pub failure: StoreFailure,
     /// The cause.
     pub cause: Arc<InternalError>,
 }
 
 impl NotReady {
-    fn new(trouble: StoreTrouble, cause: impl Into<Arc<InternalError>>) -> Self {
-        Self { trouble, cause: cause.into() }
+    fn new(failure: StoreFailure, cause: impl Into<Arc<InternalError>>) -> Self {
+        Self { failure, cause: cause.into() }
     }
 
     /// Logs the reason and its cause.
     fn log(&self) {
-        tracing::error!(why = self.trouble.message(), cause = %self.cause.chain(), "not ready");
+        tracing::error!(why = self.failure.message(), cause = %self.cause.chain(), "not ready");
     }
 }
 
@@ -110,7 +110,7 @@ pub(super) struct StoreHealth {
     database: Option<PathBuf>,
     files: Vec<(PathBuf, Identity)>,
     /// Failure that lasts until a restart.
-    permanent_failure: OnceLock<StoreTrouble>,
+    permanent_failure: OnceLock<StoreFailure>,
     /// Cause why the last commit failed.
     commit_failure: Mutex<Option<Arc<InternalError>>>,
     /// Disk space to keep free, in bytes.
@@ -118,7 +118,7 @@ pub(super) struct StoreHealth {
     /// The last result; the lock is held while a check runs.
     last_check: tokio::sync::Mutex<Option<(Instant, Result<(), NotReady>)>>,
     /// When a check was logged last that had got no answer.
-    last_silence: Mutex<Option<Instant>>,
+    last_unanswered: Mutex<Option<Instant>>,
 }
 
 impl StoreHealth {
@@ -134,7 +134,7 @@ impl StoreHealth {
             commit_failure: Mutex::default(),
             least_free: AtomicU64::new(0),
             last_check: tokio::sync::Mutex::default(),
-            last_silence: Mutex::default(),
+            last_unanswered: Mutex::default(),
         }
     }
 
@@ -150,17 +150,17 @@ impl StoreHealth {
         let changed =
             |(path, known): &(PathBuf, Identity)| !identity(path).is_ok_and(|i| i == *known);
         if self.permanent_failure.get().is_none() && self.files.iter().any(changed) {
-            self.fail_permanently(StoreTrouble::Replaced);
+            self.fail_permanently(StoreFailure::Replaced);
         }
         match self.permanent_failure.get() {
             None => Ok(()),
-            Some(trouble) => Err(InternalError::new("using the store", trouble.message())),
+            Some(failure) => Err(InternalError::new("using the store", failure.message())),
         }
     }
 
-    fn fail_permanently(&self, trouble: StoreTrouble) {
-        if self.permanent_failure.set(trouble).is_ok() {
-            tracing::error!(cause = trouble.message(), "the store is lost");
+    fn fail_permanently(&self, failure: StoreFailure) {
+        if self.permanent_failure.set(failure).is_ok() {
+            tracing::error!(cause = failure.message(), "the store is lost");
         }
     }
 
@@ -195,7 +195,7 @@ impl StoreHealth {
     pub(super) fn note(&self, fault: &InternalError) {
         let is_one_of = |codes: &[ErrorCode]| code_of(fault).is_some_and(|c| codes.contains(&c));
         if is_one_of(&[ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase]) {
-            self.fail_permanently(StoreTrouble::Damaged);
+            self.fail_permanently(StoreFailure::Damaged);
         } else if is_one_of(&[ErrorCode::DiskFull, ErrorCode::SystemIoFailure, ErrorCode::ReadOnly])
         {
             let commit_failure = Arc::new(InternalError::new("writing", fault.chain()));
@@ -206,15 +206,15 @@ impl StoreHealth {
 
     /// Fails when a failure is known without a new check: a permanent one, or that of the last commit.
     fn check_known_failure(&self) -> Result<(), NotReady> {
-        if let Some(trouble) = self.permanent_failure.get() {
+        if let Some(failure) = self.permanent_failure.get() {
             return Err(NotReady::new(
-                *trouble,
-                InternalError::new("using the store", trouble.message()),
+                *failure,
+                InternalError::new("using the store", failure.message()),
             ));
         }
         let commit_failure =
             self.commit_failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        commit_failure.map_or(Ok(()), |fault| Err(NotReady::new(StoreTrouble::Failing, fault)))
+        commit_failure.map_or(Ok(()), |fault| Err(NotReady::new(StoreFailure::Failing, fault)))
     }
 
     /// Tests by writing, at most once a second, that new data can be stored.
@@ -222,17 +222,17 @@ impl StoreHealth {
         // The limit includes waiting for a check that already runs.
         match tokio::time::timeout(CHECK_TIMEOUT, self.cached_check(writer)).await {
             Ok(answer) => answer,
-            Err(_) => Err(self.silence()),
+            Err(_) => Err(self.no_answer()),
         }
     }
 
     /// Returns the reason of a check that got no answer, and logs it, at most once for each [`REUSE_TIME`]: such a check
     /// leaves no result that others could reuse.
-    fn silence(&self) -> NotReady {
+    fn no_answer(&self) -> NotReady {
         let cause = format!("it has said nothing for {} ms", CHECK_TIMEOUT.as_millis());
         let cause = InternalError::new("asking the store", cause).transient();
-        let why = NotReady::new(StoreTrouble::Silent, cause);
-        let mut last = self.last_silence.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = NotReady::new(StoreFailure::NoAnswer, cause);
+        let mut last = self.last_unanswered.lock().unwrap_or_else(PoisonError::into_inner);
         if last.is_none_or(|at| at.elapsed() >= REUSE_TIME) {
             *last = Some(Instant::now());
             why.log();
@@ -271,15 +271,15 @@ impl StoreHealth {
             health.has_room()
         };
         let room = piece("looking at the store", check_files).await.unwrap_or(Ok(()));
-        self.check_known_failure().or_else(|why| match why.trouble {
+        self.check_known_failure().or_else(|why| match why.failure {
             // A failed commit may have been temporary: writing once more shows whether it was.
-            StoreTrouble::Failing => Ok(()),
-            StoreTrouble::Replaced
-            | StoreTrouble::Damaged
-            | StoreTrouble::Full
-            | StoreTrouble::Silent => Err(why),
+            StoreFailure::Failing => Ok(()),
+            StoreFailure::Replaced
+            | StoreFailure::Damaged
+            | StoreFailure::Full
+            | StoreFailure::NoAnswer => Err(why),
         })?;
-        room.map_err(|fault| NotReady::new(StoreTrouble::Full, fault))?;
+        room.map_err(|fault| NotReady::new(StoreFailure::Full, fault))?;
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let bytes = if self.check_known_failure().is_ok() { 0 } else { TEST_WRITE_BYTES };
         let written = writer.submit(
@@ -295,8 +295,8 @@ impl StoreHealth {
             Err(fault) => Err(fault),
         };
         written.map_err(|fault| match self.permanent_failure.get() {
-            Some(trouble) => NotReady::new(*trouble, fault),
-            None => NotReady::new(StoreTrouble::Failing, fault),
+            Some(failure) => NotReady::new(*failure, fault),
+            None => NotReady::new(StoreFailure::Failing, fault),
         })
     }
 }

@@ -96,10 +96,10 @@ mod server_readme {}
 
 pub use change_notice::ChangeNotice;
 #[cfg(feature = "sellers")]
-pub use counts::{Amiss, Counted};
+pub use counts::{Counted, OpenProblems};
 #[cfg(feature = "sellers")]
-pub use erasure::{CustomerLeads, Old, Proof};
-pub use health::{DiskRoom, NotReady, StoreRemark, StoreTrouble, room};
+pub use erasure::{CustomerLeads, OldLeadSelection, Proof};
+pub use health::{DiskRoom, NotReady, StoreFailure, StoreRemark, room};
 #[cfg(feature = "sellers")]
 pub use hosting::Hosted;
 pub use postgres::DatabaseUrl;
@@ -222,7 +222,8 @@ impl Store {
         let publishers =
             publishers::PublisherAccess::new(reading(publishers::READERS)?, reading(1)?);
         let health = Arc::new(health::StoreHealth::new(Some(&path)));
-        let writer = writer::StoreWriter::of_file(connection, Arc::clone(&health), &cipher)?;
+        let writer =
+            writer::StoreWriter::with_connection(connection, Arc::clone(&health), &cipher)?;
         Ok(Self {
             writer,
             readers,
@@ -241,7 +242,7 @@ impl Store {
 
     /// Connects to a database server and creates missing tables; `schema` says whether existing ones may be migrated.
     fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, InternalError> {
-        let server = postgres::PgServer::at(url.clone())?;
+        let server = postgres::PgServer::from_url(url.clone())?;
         let session = server.session();
         postgres::check_locks(&session, &server.session())?;
         postgres::prepare(&session, schema)?;
@@ -251,7 +252,7 @@ impl Store {
             |_| Connection::new(SqlBackend::Postgres(server.session()), Arc::clone(&cipher));
         let sessions = |count| (0..count).map(session).collect::<Vec<_>>();
         let health = Arc::new(health::StoreHealth::new(None));
-        let writer = writer::StoreWriter::of_server(session(0), sessions(WRITERS), &health)?;
+        let writer = writer::StoreWriter::with_connections(session(0), sessions(WRITERS), &health)?;
         let readers = |count| Readers::new(sessions(count));
         Ok(Self {
             writer,

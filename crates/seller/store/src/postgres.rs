@@ -100,7 +100,7 @@ pub(crate) struct PgServer {
 
 impl PgServer {
     /// Creates the server of this address. Does not connect yet.
-    pub(crate) fn at(url: DatabaseUrl) -> Result<Arc<Self>, InternalError> {
+    pub(crate) fn from_url(url: DatabaseUrl) -> Result<Arc<Self>, InternalError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("store-postgres")
@@ -191,7 +191,7 @@ impl PgServer {
         runtime.spawn(async move {
             let done = match timeout(limit, work).await {
                 Ok(done) => done.map_err(|error| PgError::from_driver(&error)),
-                Err(_) => Err(PgError::Silent),
+                Err(_) => Err(PgError::NoAnswer),
             };
             // The caller is waiting below.
             let _ = sender.send(done);
@@ -460,7 +460,7 @@ impl PgSession {
         let committed = if is_untouched { Ok(()) } else { self.batch("COMMIT") };
         let tx = self.tx.take();
         let ended = match committed {
-            Err(PgError::Gone(_) | PgError::Silent) => self.find_commit_outcome(&tx),
+            Err(PgError::Gone(_) | PgError::NoAnswer) => self.find_commit_outcome(&tx),
             ended => ended,
         };
         if ended.is_ok()
@@ -533,13 +533,13 @@ impl PgSession {
             let rows = self.query(WHAT, sql, params![number])?;
             Ok(rows.first().and_then(|row| row.try_get(0).ok()))
         };
-        self.begin().map_err(|_| PgError::Doubtful)?;
+        self.begin().map_err(|_| PgError::InDoubt)?;
         let outcome = read_outcome();
         self.rollback();
         match outcome.ok().flatten().as_deref() {
             Some("committed") => Ok(()),
             Some("aborted") => Err(PgError::Gone("the connection was lost".to_owned())),
-            Some(_) | None => Err(PgError::Doubtful),
+            Some(_) | None => Err(PgError::InDoubt),
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_aap::Vehicle;
 use tradepost_dealer::consent::{ConsentCheck, Sha256Hash};
-use tradepost_dealer::import::Units;
+use tradepost_dealer::import::PackedListings;
 use tradepost_dealer::inventory::Tombstone;
 use tradepost_dealer::record::{LeadHistory, LeadRecord};
 use tradepost_document::fault::InternalError;
@@ -16,20 +16,21 @@ use super::Store;
 use super::tables::inventory::Replacement;
 
 impl Store {
-    /// Makes `units` the whole inventory of a dealer, or with `dry_run` only returns what would change. All or nothing.
+    /// Makes `listings` the whole inventory of a dealer, or with `dry_run` only returns what would change. All or
+    /// nothing.
     ///
     /// # Errors
     /// When the database fails; nothing has changed then.
     pub fn replace_inventory(
         &self,
         dealer_id: &str,
-        units: impl Into<Units>,
+        listings: impl Into<PackedListings>,
         now: Timestamp,
         dry_run: bool,
     ) -> Result<Replacement, InternalError> {
         let dealer_id = dealer_id.to_owned();
-        let units = units.into();
-        self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &units, now, dry_run))
+        let listings = listings.into();
+        self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &listings, now, dry_run))
     }
 
     /// Returns a dealer's listings, and the tombstones that are younger than `lifetime`.

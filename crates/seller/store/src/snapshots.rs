@@ -237,8 +237,8 @@ mod tests {
         let store = Store::open(folder.path()).unwrap();
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
         let lifetime = SignedDuration::from_hours(24);
-        let units = demo::units(VEHICLES, 7, now);
-        let added = store.replace_inventory("one", &units, now, false).unwrap();
+        let listings = demo::listings(VEHICLES, 7, now);
+        let added = store.replace_inventory("one", &listings, now, false).unwrap();
         assert_eq!((added.before, added.added), (0, VEHICLES));
         let (first, generation) = store.load_inventory("one", now, lifetime).unwrap();
         store.cut_log().unwrap();
@@ -251,17 +251,24 @@ mod tests {
 
         let (mut listed, tombstones) = store.inventory("one", now, lifetime).unwrap();
         listed.sort_by(|one, other| one.vehicle_id.cmp(&other.vehicle_id));
-        let mut sent: Vec<_> =
-            units.iter().filter(|unit| !unit.sold).map(|unit| unit.vehicle.clone()).collect();
+        let mut sent: Vec<_> = listings
+            .iter()
+            .filter(|listing| !listing.sold)
+            .map(|listing| listing.vehicle.clone())
+            .collect();
         sent.sort_by(|one, other| one.vehicle_id.cmp(&other.vehicle_id));
         assert_eq!(listed.len(), sent.len());
         for (listed, sent) in listed.iter().zip(&sent) {
             let json = |vehicle| tradepost_document::json::to_string(vehicle).unwrap();
             assert_eq!(json(listed), json(sent));
         }
-        assert_eq!(tombstones.len(), units.len() - VEHICLES, "those that the feed says are sold");
+        assert_eq!(
+            tombstones.len(),
+            listings.len() - VEHICLES,
+            "those that the feed says are sold"
+        );
 
-        let half = units.get(..VEHICLES / 2).unwrap();
+        let half = listings.get(..VEHICLES / 2).unwrap();
         let again = store.replace_inventory("one", half, now, false).unwrap();
         assert_eq!((again.before, again.unchanged + again.removed), (VEHICLES, VEHICLES));
         let (second, generation) = store.load_inventory("one", now, lifetime).unwrap();
@@ -275,7 +282,7 @@ mod tests {
         let now = folder.path().metadata().unwrap().modified().unwrap();
         let now = Timestamp::try_from(now).unwrap();
         let lifetime = SignedDuration::ZERO;
-        store.replace_inventory("one", &demo::units(10, 7, now), now, false).unwrap();
+        store.replace_inventory("one", &demo::listings(10, 7, now), now, false).unwrap();
         store.load_inventory("one", now, lifetime).unwrap();
         let inventories = folder.path().join(super::FOLDER);
         let names = || {
@@ -287,7 +294,7 @@ mod tests {
         let left = [format!("{}00.half", prefix("one")), format!("{}00", prefix("two"))];
         left.iter().for_each(|name| drop(File::create(inventories.join(name)).unwrap()));
         let replace = |count, now| {
-            store.replace_inventory("one", &demo::units(count, 7, now), now, false).unwrap();
+            store.replace_inventory("one", &demo::listings(count, 7, now), now, false).unwrap();
             store.ready_inventory("one", now, lifetime).unwrap();
         };
         replace(11, now);

@@ -140,12 +140,12 @@ pub enum RowOwner {
 
 impl Unreadable {
     /// Creates a row of a lead, or of one that is not known.
-    pub(crate) fn of_lead(table: &'static str, lead: Option<String>) -> Self {
+    pub(crate) fn from_lead(table: &'static str, lead: Option<String>) -> Self {
         Self { table, owner: lead.map(RowOwner::Lead) }
     }
 
     /// Creates the row of a member's second factor.
-    pub(crate) const fn of_second_factor(name: String) -> Self {
+    pub(crate) const fn from_second_factor(name: String) -> Self {
         Self { table: "second_factors", owner: Some(RowOwner::Member(name)) }
     }
 

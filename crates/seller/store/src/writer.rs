@@ -63,7 +63,9 @@ where
         let outcome = match (self.outcome, committed) {
             (Some(Err(fault)), _) => Err(mark_transient(fault)),
             (Some(Ok(done)), Ok(())) => Ok(done),
-            (Some(Ok(_)) | None, Err(fault)) => Err(InternalError::shared("committing", fault)),
+            (Some(Ok(_)) | None, Err(fault)) => {
+                Err(InternalError::from_shared("committing", fault))
+            }
             (None, Ok(())) => unreachable!("what is committed has run every job"),
         };
         (self.done)(outcome);
@@ -85,7 +87,7 @@ pub(super) struct StoreWriter {
 
 impl StoreWriter {
     /// Starts the one writer of a file.
-    pub(super) fn of_file(
+    pub(super) fn with_connection(
         connection: rusqlite::Connection,
         health: Arc<StoreHealth>,
         cipher: &Arc<ColumnCipher>,
@@ -109,7 +111,7 @@ impl StoreWriter {
     }
 
     /// Starts the writers of a server: the first runs the jobs that keep their order.
-    pub(super) fn of_server(
+    pub(super) fn with_connections(
         first: Connection,
         others: Vec<Connection>,
         health: &Arc<StoreHealth>,
@@ -271,7 +273,7 @@ mod tests {
     use tradepost_demo::dealer as demo;
 
     use super::*;
-    use crate::{Store, StoreTrouble};
+    use crate::{Store, StoreFailure};
 
     #[test]
     fn a_read_only_database_refuses_awhile_and_loses_nothing() {
@@ -279,7 +281,7 @@ mod tests {
         let store = Store::open(folder.path()).unwrap();
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
         let stored = |store: &Store| store.inventory("one", now, SignedDuration::ZERO).unwrap();
-        store.replace_inventory("one", &demo::units(90, 7, now), now, false).unwrap();
+        store.replace_inventory("one", &demo::listings(90, 7, now), now, false).unwrap();
         let before = stored(&store);
         assert_eq!(before.0.len(), 90);
         let only_reads = |tx: &StoreTransaction<'_>| {
@@ -295,7 +297,7 @@ mod tests {
         }
         let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let ready = executor.block_on(store.health.check(&store.writer));
-        assert_eq!(ready.unwrap_err().trouble, StoreTrouble::Failing);
+        assert_eq!(ready.unwrap_err().failure, StoreFailure::Failing);
         drop(store);
         let store = Store::open(folder.path()).unwrap();
         assert_eq!(stored(&store), before);

@@ -120,7 +120,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let card = PublishedCard::from_card(&card::for_both_releases(card), Clock::system().now());
     // The kit's webhooks are on this machine.
     let egress = Egress::new(Resolver::system(), true);
-    let service = TaskService::in_memory(ID)?.calling(egress.clone());
+    let service = TaskService::new_in_memory(ID)?.calling(egress.clone());
     let settings = OutboxSettings::default();
     let sender = Arc::new(HttpSender::new(egress.apart(), settings.timeout));
     let outbox =

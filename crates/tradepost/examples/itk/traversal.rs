@@ -6,7 +6,7 @@ use tradepost_client::agent::{
 };
 use tradepost_client::client::random_ids;
 use tradepost_client::discover;
-use tradepost_client::retry::{Machine, Recoverer, RetryLimits, Sizes};
+use tradepost_client::retry::{Recoverer, RetryLimits, Sizes, SystemClock};
 use tradepost_client::transport::{self, HttpTransport};
 
 use super::instruction::{Behavior, CallAgent, Instruction, Step};
@@ -53,7 +53,7 @@ async fn called(call: &CallAgent) -> Result<Vec<String>, Box<dyn std::error::Err
     };
     let transport = HttpTransport::new(limits);
     let found = discover(&transport, &call.agent_card_uri, None).await?;
-    let client = AgentClient::by(carrier, transport, &found, random_ids())?;
+    let client = AgentClient::with_card_transport(carrier, transport, &found, random_ids())?;
     let client = if call.streaming { client } else { client.polling() };
     let inner = call.instruction.as_deref().ok_or("there is nothing to say")?;
     let said = Outgoing::file("instruction.bin", "application/x-protobuf", &written(inner));
@@ -65,7 +65,7 @@ async fn called(call: &CallAgent) -> Result<Vec<String>, Box<dyn std::error::Err
         Some(Behavior::SendMessage(_)) | None => said,
     };
     let recoverer =
-        Recoverer::new(Machine::new(random_ids()), RetryLimits::default(), Sizes::default());
+        Recoverer::new(SystemClock::new(random_ids()), RetryLimits::default(), Sizes::default());
     let follower = Follower { recoverer: &recoverer, patience: REQUEST_TIMEOUT };
     let Followed { reply, .. } = client.converse(&said, &follower, |_| {}).await?;
     Ok(vec![text(&reply)])

@@ -41,7 +41,7 @@ pub struct Arguments {
 
 impl Arguments {
     /// Creates the arguments for a file.
-    pub(super) fn of(path: PathBuf) -> Self {
+    pub(super) fn from_path(path: PathBuf) -> Self {
         Self { path, config: None }
     }
 }
@@ -158,7 +158,8 @@ pub fn check_keys(config: &Config) -> Result<(), CommandFailure> {
     let tls = config.server.tls.as_ref().and_then(|files| match &config.server.acme {
         // A certificate that is ordered may not exist yet.
         Some(acme) => {
-            ServerIdentity::ordered(files.clone(), acme::challenges(acme), &Clock::system()).err()
+            ServerIdentity::open_ordered(files.clone(), acme::challenges(acme), &Clock::system())
+                .err()
         }
         None => tls::load(files).err(),
     });

@@ -9,7 +9,7 @@ use remote::Remote;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::problem::Problems;
 use tradepost_document::toml::{self, Variables};
-use tradepost_runtime::hosting::{Fixed, HostedDealers, HostingError, HostingRefusal};
+use tradepost_runtime::hosting::{Fixed, HostedDealers, HostingApiRefusal, HostingError};
 use tradepost_server::clock::Clock;
 use tradepost_store::HostedState;
 
@@ -39,7 +39,7 @@ pub(super) enum Command {
         #[arg(long)]
         force: bool,
         #[command(flatten)]
-        to: Whereto,
+        to: DealerAdminTarget,
     },
     /// List the dealers, including those of the configuration file.
     List {
@@ -47,14 +47,14 @@ pub(super) enum Command {
         #[arg(long)]
         all: bool,
         #[command(flatten)]
-        to: Whereto,
+        to: DealerAdminTarget,
     },
     /// Show a dealer with its settings, without secrets.
     Show {
         /// Dealer id.
         id: String,
         #[command(flatten)]
-        to: Whereto,
+        to: DealerAdminTarget,
     },
     /// Change settings of a dealer.
     Set {
@@ -70,7 +70,7 @@ pub(super) enum Command {
         #[command(flatten)]
         when: Unchanged,
         #[command(flatten)]
-        to: Whereto,
+        to: DealerAdminTarget,
     },
     /// Suspend a dealer: it does not answer requests. It keeps its hosts, and its leads are still
     /// delivered.
@@ -90,7 +90,7 @@ pub(super) struct One {
     #[command(flatten)]
     when: Unchanged,
     #[command(flatten)]
-    to: Whereto,
+    to: DealerAdminTarget,
 }
 
 /// Condition of a change.
@@ -103,7 +103,7 @@ pub(super) struct Unchanged {
 
 /// Server or store in which dealers are changed.
 #[derive(Debug, clap::Args)]
-pub(super) struct Whereto {
+pub(super) struct DealerAdminTarget {
     /// URL of a server's operator_listen, such as http://127.0.0.1:9080, instead of its folder or
     /// database.
     #[arg(long, value_name = "URL", conflicts_with_all = ["data", "database"])]
@@ -183,7 +183,7 @@ impl One {
     }
 }
 
-impl Whereto {
+impl DealerAdminTarget {
     fn open(&self, context: &Context) -> Result<Box<dyn DealerAdmin>, CommandFailure> {
         if let Some(url) = &self.admin {
             return Ok(Box::new(Remote::open(url, self.key.as_deref(), context)?));
@@ -235,7 +235,7 @@ fn hosting_failure(error: HostingError) -> CommandFailure {
     }
 }
 
-fn refused(refusal: &HostingRefusal) -> CommandFailure {
+fn refused(refusal: &HostingApiRefusal) -> CommandFailure {
     CommandFailure::new(refusal.code.exit(), refusal.message.clone())
         .hint(refusal.code.hint())
         .lines(refusal.problems.listed().iter().map(ToString::to_string).collect())

@@ -16,7 +16,7 @@ use tradepost_admin::feeds::{
 use tradepost_demo::dealer as demo;
 use tradepost_demo::dealer::feed::formats::DemoFormat;
 use tradepost_document::json::{Value, json, object};
-use tradepost_runtime::config::feeds::From;
+use tradepost_runtime::config::feeds::FeedOrigin;
 use tradepost_runtime::config::feeds::Guard;
 use tradepost_runtime::feeds::report::RunReport;
 use tradepost_runtime::feeds::{FeedSource, folder, pull, run};
@@ -114,8 +114,8 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             report(&run, context)
         }
         Command::Demo { format, size } => {
-            let units = demo::units(size, SEED, Clock::system().now());
-            let bytes = format.write(&units).map_err(CommandFailure::fault)?;
+            let listings = demo::listings(size, SEED, Clock::system().now());
+            let bytes = format.write(&listings).map_err(CommandFailure::fault)?;
             let text = String::from_utf8(bytes).map_err(CommandFailure::fault)?;
             context.output.line(text.trim_end());
             Ok(())
@@ -279,15 +279,15 @@ fn run_now(
         (Some(path), _) => {
             (File::open(path).map_err(unreadable(path))?, path.display().to_string())
         }
-        (None, From::Folder(wanted)) => {
+        (None, FeedOrigin::Folder(wanted)) => {
             let files = folder::files(wanted).map_err(unreadable(&wanted.path))?;
             let latest = files.into_iter().max_by(|one, other| one.mark.cmp(&other.mark));
             let latest = latest
                 .ok_or_else(|| CommandFailure::usage("the folder of the feed contains no file"))?;
             (File::open(&latest.path).map_err(unreadable(&latest.path))?, latest.name)
         }
-        (None, From::Pull(address)) => (fetched(address, &clock)?, "pull".to_owned()),
-        (None, From::Upload { .. }) => {
+        (None, FeedOrigin::Pull(address)) => (fetched(address, &clock)?, "pull".to_owned()),
+        (None, FeedOrigin::Upload { .. }) => {
             let message = "this feed is uploaded, and its files are not stored";
             return Err(CommandFailure::usage(message).hint("name a file with --file"));
         }

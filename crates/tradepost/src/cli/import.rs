@@ -190,7 +190,7 @@ fn stored_unless_refused<'a>(
         let replacement = match store {
             Some(store) => {
                 let now = Clock::system().now();
-                store.replace_inventory(dealer_id, &feed.units, now, true)?
+                store.replace_inventory(dealer_id, &feed.listings, now, true)?
             }
             None => Replacement { added: feed.report.accepted, ..Replacement::default() },
         };
@@ -215,7 +215,7 @@ fn stored_unless_refused<'a>(
                 file: file_name(&arguments.file),
                 // They are read again for the search index, and both at once would need twice the
                 // memory.
-                units: std::mem::take(&mut change.feed.units),
+                listings: std::mem::take(&mut change.feed.listings),
             };
             let done = import_inventory(&admin(store, &[]), &operator(context), input);
             change.replacement = done.map_err(feeds::refused)?;

@@ -185,7 +185,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             let history = history.map_err(|error| failure(error, refused))?;
             let unreadable = unreadable([&history.lead]);
             if context.output.is_json() {
-                context.output.raw(export::json(&[ExportedLead::now(history, None)]).as_bytes());
+                context
+                    .output
+                    .raw(export::json(&[ExportedLead::from_history(history, None)]).as_bytes());
             } else {
                 context.output.line(text::details(&history, admin.now).trim_end());
             }
@@ -376,7 +378,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
         let leads: Vec<&LeadRecord> = selected.leads.iter().map(|one| &one.lead).collect();
         entries(&store, &leads, since)?
     } else {
-        let of = |id: &String| Ok(ExportedLead::now(history(&store, id)?, None));
+        let of = |id: &String| Ok(ExportedLead::from_history(history(&store, id)?, None));
         arguments.ids.iter().map(of).collect::<Result<Vec<_>, CommandFailure>>()?
     };
     if arguments.changes {
@@ -454,7 +456,10 @@ fn entries(
     leads: &[&LeadRecord],
     since: Option<Timestamp>,
 ) -> Result<Vec<ExportedLead>, CommandFailure> {
-    leads.iter().map(|lead| Ok(ExportedLead::now(history(store, &lead.lead_id)?, since))).collect()
+    leads
+        .iter()
+        .map(|lead| Ok(ExportedLead::from_history(history(store, &lead.lead_id)?, since)))
+        .collect()
 }
 
 /// Reads a timestamp, or a date, which means its beginning in UTC.

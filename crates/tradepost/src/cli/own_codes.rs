@@ -137,45 +137,49 @@ pub(super) fn entries() -> Vec<ExplainedCode> {
         all.push(ExplainedCode {
             http_status: Some(code.http()),
             exit_code: Some(code.exit()),
-            ..ExplainedCode::described(*code, "operators' API", code.hint())
+            ..ExplainedCode::with_description(*code, "operators' API", code.hint())
         });
     }
     for code in acme::AcmeErrorCode::ALL {
-        all.push(ExplainedCode::described(*code, "certificates", code.hint()));
+        all.push(ExplainedCode::with_description(*code, "certificates", code.hint()));
     }
     for code in ServerCode::ALL {
         all.push(ExplainedCode {
             http_status: code.http(),
-            ..ExplainedCode::described(*code, code.catalog(), code.hint())
+            ..ExplainedCode::with_description(*code, code.catalog(), code.hint())
         });
     }
     for code in CalendarCode::ALL {
-        all.push(ExplainedCode::described(*code, "calendar", code.hint()));
+        all.push(ExplainedCode::with_description(*code, "calendar", code.hint()));
     }
     for code in CommandCode::ALL {
-        let entry = ExplainedCode::described(*code, "command line", code.hint());
+        let entry = ExplainedCode::with_description(*code, "command line", code.hint());
         all.push(ExplainedCode { exit_code: Some(code.exit()), ..entry });
     }
     all.extend(
         SkipReason::ALL
             .iter()
-            .map(|code| ExplainedCode::described(*code, "skipped row", code.hint())),
+            .map(|code| ExplainedCode::with_description(*code, "skipped row", code.hint())),
     );
     all.extend(
         RowWarning::ALL
             .iter()
-            .map(|code| ExplainedCode::described(*code, "import warning", code.hint())),
+            .map(|code| ExplainedCode::with_description(*code, "import warning", code.hint())),
     );
     all.extend(
-        StoreRemark::ALL.iter().map(|code| ExplainedCode::described(*code, "readyz", code.hint())),
+        StoreRemark::ALL
+            .iter()
+            .map(|code| ExplainedCode::with_description(*code, "readyz", code.hint())),
     );
     all.extend(
         CertificateRemark::ALL
             .iter()
-            .map(|code| ExplainedCode::described(*code, "readyz", code.hint())),
+            .map(|code| ExplainedCode::with_description(*code, "readyz", code.hint())),
     );
     all.extend(
-        AlertKind::ALL.iter().map(|code| ExplainedCode::described(*code, "alert", code.hint())),
+        AlertKind::ALL
+            .iter()
+            .map(|code| ExplainedCode::with_description(*code, "alert", code.hint())),
     );
     all
 }

@@ -256,7 +256,7 @@ fn lead_document(lead: CustomerLead) -> Value {
     let note =
         |note: &LeadNote| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
     json!({
-        "lead": record(&ExportedLead::now(history, None)),
+        "lead": record(&ExportedLead::from_history(history, None)),
         "submissions": submissions,
         "stage": progress.stage,
         "notes": notes.iter().map(note).collect::<Vec<_>>(),

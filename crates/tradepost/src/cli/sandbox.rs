@@ -19,9 +19,9 @@ use super::nearest;
 use super::output::table::TableColumn::Text;
 use super::output::table::{self, Cells, TableWidth};
 use super::output::{CommandFailure, Output, unreadable};
-use super::report_file::{Also, save};
+use super::report_file::{ReportFile, save};
 use super::{Context, Outcome, toml_file};
-use crate::demo::{DemoCast, TOKENS};
+use crate::demo::{DemoSellerFactory, TOKENS};
 
 /// Exit code when the buyer made a mistake.
 const BUYER_MISTAKE_EXIT_CODE: u8 = 3;
@@ -77,7 +77,7 @@ pub struct Arguments {
     out: Option<PathBuf>,
     /// Write an additional report, such as junit=sandbox.xml. Repeatable.
     #[arg(long, value_name = "FORMAT=FILE")]
-    also: Vec<Also<Format>>,
+    also: Vec<ReportFile<Format>>,
     /// Stop after this number of requests from all buyers, instead of on Ctrl-C.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     until: Option<u64>,
@@ -167,8 +167,8 @@ async fn play(
     let name = script.name.clone();
     let clock = Clock::system();
     let seller = script.seller;
-    let cast = DemoCast { folder: folder.to_owned(), clock: clock.clone(), address };
-    let sandbox = Sandbox::open(script, Arc::new(cast), arguments.size, clock, address)?;
+    let factory = DemoSellerFactory { folder: folder.to_owned(), clock: clock.clone(), address };
+    let sandbox = Sandbox::open(script, Arc::new(factory), arguments.size, clock, address)?;
     let sandbox = Arc::new(sandbox);
     let stopped = stop_signal()?;
     let mut finished = sandbox.finished();

@@ -145,7 +145,7 @@ fn identity(
 ) -> Result<Option<ServerIdentity>, CommandFailure> {
     let Some(files) = server.tls.clone() else { return Ok(None) };
     let opened = match &server.acme {
-        Some(acme) => ServerIdentity::ordered(files, acme::challenges(acme), clock),
+        Some(acme) => ServerIdentity::open_ordered(files, acme::challenges(acme), clock),
         None => ServerIdentity::open(files, clock),
     };
     opened.map(Some).map_err(|mistakes| check_config::unusable_tls(&mistakes))
@@ -160,8 +160,8 @@ fn stock_demo(
 ) -> Result<(), InternalError> {
     let now = clock.now();
     for dealer in &config.dealers {
-        let units = dealer_demo::units(size, DEMO_SEED, now);
-        store.replace_inventory(&dealer.terms.id, &units, now, false)?;
+        let listings = dealer_demo::listings(size, DEMO_SEED, now);
+        store.replace_inventory(&dealer.terms.id, &listings, now, false)?;
     }
     Ok(())
 }
@@ -200,7 +200,7 @@ async fn serve(
     context.output.line(format!("listening on {}", server.origin(address)));
     let console = console.map(|console| console.serve(&server, tls.clone(), context));
     let listener = match tls {
-        Some(identity) => http::server::Listener::over_tls(listener, identity),
+        Some(identity) => http::server::Listener::with_tls(listener, identity),
         None => listener.into(),
     };
     let stop = {

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use reqwest::Url;
 use tradepost_runtime::config::delivery::DeliveryConfig;
-use tradepost_runtime::config::feeds::{FeedLocation, From, Sftp};
+use tradepost_runtime::config::feeds::{FeedLocation, FeedOrigin, Sftp};
 use tradepost_runtime::delivery::channel;
 use tradepost_runtime::feeds::sftp;
 use tradepost_server::auth::KeySource;
@@ -21,7 +21,7 @@ impl Examiner {
                 self.check_destination(checks, name, delivery);
             }
             for feed in &dealer.feeds {
-                if let From::Pull(pull) = &feed.from {
+                if let FeedOrigin::Pull(pull) = &feed.from {
                     let about = FindingSubject::new(
                         Area::Feed,
                         format!("{id}/{} (its address)", feed.name),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tradepost_runtime::config::Config;
 use tradepost_runtime::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod};
-use tradepost_runtime::config::feeds::{FeedConfig, FeedLocation, From};
+use tradepost_runtime::config::feeds::{FeedConfig, FeedLocation, FeedOrigin};
 use tradepost_store::{Store, room};
 
 use super::{Area, DoctorFinding, Examiner, FindingSubject, Keeping, RunningChecks};
@@ -170,7 +170,7 @@ fn files_of<const N: usize>(
 /// Returns the files with the credentials of a feed, each with its configuration key.
 fn secrets_of_feed(dealer: &str, feed: &FeedConfig) -> Vec<(String, PathBuf)> {
     let of = format!("{dealer}/{}: ", feed.name);
-    let From::Pull(pull) = &feed.from else { return Vec::new() };
+    let FeedOrigin::Pull(pull) = &feed.from else { return Vec::new() };
     match &pull.place {
         FeedLocation::Web(web) => {
             let password = web.login.as_ref().map(|(_, password)| password);

@@ -10,7 +10,7 @@ use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::store::PublisherStore;
 use tradepost_runtime::adcp::offline::OfflineServices;
 use tradepost_runtime::adcp::store::SqlPublisherStore;
-use tradepost_runtime::config::feeds::{FeedConfig, From};
+use tradepost_runtime::config::feeds::{FeedConfig, FeedOrigin};
 use tradepost_runtime::config::{Config, DealerConfig, PublisherConfig};
 use tradepost_runtime::hosting::{self, Fixed};
 use tradepost_server::fault::InternalError;
@@ -74,12 +74,13 @@ impl Examiner {
         let dealers = config.dealers.iter().map(|dealer| dealer.terms.id.clone());
         let publishers = config.publishers.iter().map(|publisher| publisher.profile.id.clone());
         let agents: Vec<String> = dealers.chain(publishers).collect();
-        let amiss = store.amiss(&agents)?;
+        let open_problems = store.open_problems(&agents)?;
         let mut findings = vec![about.ok("readable, and of this version")];
         findings.extend(self.locked(&store));
         for agent in &agents {
             let about = FindingSubject::new(Area::Backlog, agent);
-            let dead = amiss.dead.iter().find(|(of, _)| of == agent).map(|(_, number)| *number);
+            let dead =
+                open_problems.dead.iter().find(|(of, _)| of == agent).map(|(_, number)| *number);
             findings.push(match dead {
                 None => about.ok("no delivery was given up"),
                 Some(number) => about.warning(
@@ -164,13 +165,13 @@ impl Examiner {
             Err(fault) => return self.closed(&about, &fault),
         };
         let arrives = match &feed.from {
-            From::Folder(folder) if !folder.path.is_dir() => {
+            FeedOrigin::Folder(folder) if !folder.path.is_dir() => {
                 let hint = "create the folder, or correct `folder` of this feed";
                 return about.bad("its folder does not exist", hint);
             }
-            From::Folder(_) => "put a file into its folder",
-            From::Pull(_) => "`tradepost feeds run` fetches it now",
-            From::Upload { .. } => "upload a file",
+            FeedOrigin::Folder(_) => "put a file into its folder",
+            FeedOrigin::Pull(_) => "`tradepost feeds run` fetches it now",
+            FeedOrigin::Upload { .. } => "upload a file",
         };
         let now = self.now();
         let hint = format!("{arrives}; `tradepost feeds show` has the reports");

@@ -11,7 +11,8 @@ use tradepost_runtime::text_table::cells::{self, CellMistake, quoted};
 use super::field::ProductField;
 use super::sheet::Sheet;
 use super::{
-    ColumnUse, MAPPING, ProductTable, TableProblem, TableProduct, TableSettings, formats, words,
+    MAPPING, ProductColumnUse, ProductTable, TableProblem, TableProduct, TableSettings, formats,
+    words,
 };
 
 mod price;
@@ -78,7 +79,7 @@ pub(super) fn products(sheet: &Sheet, settings: &TableSettings) -> ProductTable 
     table
 }
 
-fn columns(sheet: &Sheet) -> Vec<ColumnUse> {
+fn columns(sheet: &Sheet) -> Vec<ProductColumnUse> {
     let mut columns = Vec::new();
     for field in ProductField::ALL {
         for (index, column) in sheet.columns.iter().enumerate() {
@@ -88,7 +89,7 @@ fn columns(sheet: &Sheet) -> Vec<ColumnUse> {
             let cells = sheet.rows.iter().filter_map(|row| row.cells.get(index));
             let mut filled = cells.filter(|cell| !cell.is_empty());
             let example = filled.next().cloned();
-            columns.push(ColumnUse {
+            columns.push(ProductColumnUse {
                 field: field.name(),
                 heading: column.heading.clone(),
                 filled: usize::from(example.is_some()) + filled.count(),

@@ -46,7 +46,7 @@ pub(super) fn read(bytes: &[u8], choices: &[ColumnChoice]) -> Result<Sheet, Tabl
     let width = sheet.columns.len();
     for row in &sheet.rows {
         let mistake = row.wider_than(width);
-        sheet.problems.extend(mistake.map(|mistake| TableProblem::of_row(row.number, mistake)));
+        sheet.problems.extend(mistake.map(|mistake| TableProblem::from_row(row.number, mistake)));
     }
     Ok(sheet)
 }
@@ -62,7 +62,7 @@ impl Sheet {
         let row = self.heading_row;
         for choice in choices {
             let mistake = text_table::absent(&choice.heading, &headings, MAPPING);
-            self.problems.extend(mistake.map(|mistake| TableProblem::of_row(row, mistake)));
+            self.problems.extend(mistake.map(|mistake| TableProblem::from_row(row, mistake)));
         }
         for heading in headings {
             let found = self.meaning_of(&heading, choices);
@@ -74,7 +74,7 @@ impl Sheet {
             };
             let named = self.columns.iter().filter(is_it).map(|column| column.heading.as_str());
             let mistake = text_table::repeated(field.name(), &named.collect::<Vec<_>>(), MAPPING);
-            self.problems.extend(mistake.map(|mistake| TableProblem::of_row(row, mistake)));
+            self.problems.extend(mistake.map(|mistake| TableProblem::from_row(row, mistake)));
         }
     }
 

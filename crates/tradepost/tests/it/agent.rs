@@ -35,7 +35,7 @@ fn run_if_agent_process() {
     std::fs::create_dir_all(&data).unwrap();
     let store = Store::open(&data).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(run(Arguments::parse_from(arguments), Stores::on(store))).unwrap();
+    runtime.block_on(run(Arguments::parse_from(arguments), Stores::from_store(store))).unwrap();
     std::process::exit(0);
 }
 

@@ -178,7 +178,7 @@ fn retention_frees_times_as_erasing_does() {
     });
     let first = server.payload(&drive("ada", WANTED));
     assert_eq!(first["data"]["appointment"]["status"], "confirmed");
-    let old = tradepost_store::Old {
+    let old = tradepost_store::OldLeadSelection {
         dealer_id: dealer::ID.to_owned(),
         unchanged_since: at(NOW) + SignedDuration::from_mins(1),
         with_undelivered: true,

@@ -27,7 +27,7 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::SignedDuration;
 use tradepost_console::{Console, password};
-use tradepost_dealer::import::FeedUnit;
+use tradepost_dealer::import::FeedListing;
 use tradepost_dealer::staff::StaffRole;
 use tradepost_document::json::{Value, json};
 use tradepost_runtime::config::{Config, ConsoleConfig as Settings, SecondFactorPolicy};
@@ -100,12 +100,12 @@ impl Fixture {
     }
 
     /// The same, with another offer of the first dealer.
-    fn on_with(store: Store, change: impl FnOnce(&mut Vec<FeedUnit>)) -> Self {
+    fn on_with(store: Store, change: impl FnOnce(&mut Vec<FeedListing>)) -> Self {
         let config = configured(|_| {});
         dealer::stock(&store, &config);
-        let mut units = dealer::units(false);
-        change(&mut units);
-        store.replace_inventory(ONE, &units, at(NOW), false).unwrap();
+        let mut listings = dealer::listings(false);
+        change(&mut listings);
+        store.replace_inventory(ONE, &listings, at(NOW), false).unwrap();
         Self::from_server(support::start_on(store, config))
     }
 

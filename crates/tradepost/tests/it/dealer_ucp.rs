@@ -341,7 +341,7 @@ fn a_cursor_leads_through_one_search_alone() {
 }
 
 #[test]
-fn pages_have_ten_products_and_at_most_those_that_the_dealer_permits() {
+fn pages_are_no_longer_than_the_dealer_permits() {
     let server = start_with(|config| config.dealers[0].terms.search.max_limit = 2);
     for (limit, expected) in [(json!({}), 2), (json!({"limit": 1}), 1), (json!({"limit": 50}), 2)] {
         let found = ask(

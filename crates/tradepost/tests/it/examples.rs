@@ -127,7 +127,7 @@ fn the_examples_of_the_request_schema_find_what_they_describe() {
         let call = aap::parse(Skill::InventorySearch, Version::V1_1, &request, &terms).unwrap();
         let AapRequest::InventorySearch(search) = call else { panic!("{request}") };
         let policy = SearchPolicy { default_limit: 20, max_limit: 100 };
-        let year = CurrentYear::at(now);
+        let year = CurrentYear::from_timestamp(now);
         let ReplyData::Page(page) = skills::search(&inventory, &search, policy, year).unwrap().data
         else {
             panic!("a search is answered with a page");

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_aap::vehicle::AnyCondition;
-use tradepost_dealer::import::{self, DealerFeed, FeedUnit, RowWarning, SkipReason};
+use tradepost_dealer::import::{self, DealerFeed, FeedListing, RowWarning, SkipReason};
 use tradepost_demo::dealer::feed::{self, RowDefects};
 use tradepost_demo::dealer::{self as demo, DEALER_ID};
 use tradepost_document::catalog::Vocabulary as _;
@@ -29,32 +29,32 @@ fn read(bytes: &[u8]) -> DealerFeed {
     feed
 }
 
-/// The units as an import at `now` confirms them.
-fn confirmed(units: &[FeedUnit]) -> Vec<FeedUnit> {
-    let mut units = units.to_vec();
-    for unit in &mut units {
-        unit.vehicle.updated_at = Some(now());
+/// The listings as an import at `now` confirms them.
+fn confirmed(listings: &[FeedListing]) -> Vec<FeedListing> {
+    let mut listings = listings.to_vec();
+    for listing in &mut listings {
+        listing.vehicle.updated_at = Some(now());
     }
-    units
+    listings
 }
 
 #[test]
 fn clean_feeds_of_both_formats_bring_back_what_was_written() {
-    let units = demo::units(500, 11, now());
-    let expected = confirmed(&units);
+    let listings = demo::listings(500, 11, now());
+    let expected = confirmed(&listings);
     for delimiter in [b',', b'|', b'\t', b';'] {
-        let feed = read(&feed::homenet(&units, delimiter).unwrap());
-        assert_eq!(feed.units, expected);
+        let feed = read(&feed::homenet(&listings, delimiter).unwrap());
+        assert_eq!(feed.listings, expected);
         assert_eq!(feed.report.skipped, 0);
         assert!(feed.report.ignored_columns.is_empty());
     }
-    assert_eq!(read(&feed::aap_json(&units).unwrap()).units, expected);
+    assert_eq!(read(&feed::aap_json(&listings).unwrap()).listings, expected);
 }
 
 #[test]
 fn a_soiled_export_is_read_with_an_honest_report() {
-    let units = demo::units(6_000, 23, now());
-    let untidy = feed::untidy(&units, 42).unwrap();
+    let listings = demo::listings(6_000, 23, now());
+    let untidy = feed::untidy(&listings, 42).unwrap();
     assert!(untidy.rows >= 5_000);
     let feed = read(&untidy.bytes);
     let report = &feed.report;
@@ -83,7 +83,8 @@ fn a_soiled_export_is_read_with_an_honest_report() {
     assert!(report.skips.iter().all(|skip| skip.line > 1 && !skip.message.is_empty()));
 
     // Oddities of rows that are offered. Cars on their way may have no price from the start.
-    let unpriced = units.iter().filter(|unit| !unit.sold && unit.vehicle.price.is_none()).count();
+    let unpriced =
+        listings.iter().filter(|listing| !listing.sold && listing.vehicle.price.is_none()).count();
     for (kind, count) in [
         (RowWarning::BadCheckDigit, untidy.dirt[&RowDefects::CheckDigit]),
         (RowWarning::LowerCaseVin, untidy.dirt[&RowDefects::LowerCaseVin]),
@@ -102,12 +103,14 @@ fn a_soiled_export_is_read_with_an_honest_report() {
     assert_eq!(report.warnings.len(), 11, "{:?}", report.warnings);
 
     // What is only spelled differently is understood, and says what it said before.
-    let originals: BTreeMap<&str, &FeedUnit> =
-        units.iter().filter_map(|unit| Some((unit.vehicle.stock.as_deref()?, unit))).collect();
+    let originals: BTreeMap<&str, &FeedListing> = listings
+        .iter()
+        .filter_map(|listing| Some((listing.vehicle.stock.as_deref()?, listing)))
+        .collect();
     let mut same = 0;
-    for unit in &feed.units {
-        let original = &originals[unit.vehicle.stock.as_deref().unwrap()].vehicle;
-        let vehicle = &unit.vehicle;
+    for listing in &feed.listings {
+        let original = &originals[listing.vehicle.stock.as_deref().unwrap()].vehicle;
+        let vehicle = &listing.vehicle;
         assert_eq!(vehicle.driveline, original.driveline);
         assert_eq!(vehicle.model, original.model);
         assert_eq!(vehicle.trim, original.trim);
@@ -124,15 +127,15 @@ fn a_soiled_export_is_read_with_an_honest_report() {
             },
         );
     }
-    assert!(same > feed.units.len() / 2, "{same}");
+    assert!(same > feed.listings.len() / 2, "{same}");
 }
 
 /// Offered and sold ids of a feed.
-fn ids(units: &[FeedUnit], sold: bool) -> HashSet<String> {
-    units
+fn ids(listings: &[FeedListing], sold: bool) -> HashSet<String> {
+    listings
         .iter()
-        .filter(|unit| unit.sold == sold)
-        .filter_map(|unit| unit.vehicle.vehicle_id.clone())
+        .filter(|listing| listing.sold == sold)
+        .filter_map(|listing| listing.vehicle.vehicle_id.clone())
         .collect()
 }
 
@@ -140,8 +143,8 @@ fn ids(units: &[FeedUnit], sold: bool) -> HashSet<String> {
 fn a_second_feed_removes_only_what_it_omits() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path()).unwrap();
-    let untidy = feed::untidy(&demo::units(6_000, 23, now()), 42).unwrap();
-    let first = read(&untidy.bytes).units.to_vec();
+    let untidy = feed::untidy(&demo::listings(6_000, 23, now()), 42).unwrap();
+    let first = read(&untidy.bytes).listings.to_vec();
     let offered = ids(&first, false);
 
     let planned = store.replace_inventory(DEALER_ID, &first, now(), true).unwrap();
@@ -152,31 +155,31 @@ fn a_second_feed_removes_only_what_it_omits() {
     let done = store.replace_inventory(DEALER_ID, &first, now(), false).unwrap();
     assert_eq!(done, planned);
 
-    // The next day every tenth unit is gone, every eleventh is cheaper, every twelfth is sold.
+    // The next day every tenth listing is gone, every eleventh is cheaper, every twelfth is sold.
     let tomorrow = now() + SignedDuration::from_hours(24);
-    let mut second: Vec<FeedUnit> = Vec::new();
+    let mut second: Vec<FeedListing> = Vec::new();
     let mut expected = Replacement { before: offered.len(), ..Replacement::default() };
     let mut leaving = HashSet::new();
-    for (index, unit) in first.iter().filter(|unit| !unit.sold).enumerate() {
-        let mut unit = unit.clone();
-        unit.vehicle.updated_at = Some(tomorrow);
-        let id = unit.vehicle.vehicle_id.clone().unwrap();
+    for (index, listing) in first.iter().filter(|listing| !listing.sold).enumerate() {
+        let mut listing = listing.clone();
+        listing.vehicle.updated_at = Some(tomorrow);
+        let id = listing.vehicle.vehicle_id.clone().unwrap();
         if index % 10 == 0 {
             expected.removed += 1;
             leaving.insert(id);
             continue;
         }
         if index % 12 == 0 {
-            unit.sold = true;
+            listing.sold = true;
             expected.removed += 1;
             leaving.insert(id);
         } else if index % 11 == 0 {
-            unit.vehicle.notes = Some("Price reduced".into());
+            listing.vehicle.notes = Some("Price reduced".into());
             expected.changed += 1;
         } else {
             expected.unchanged += 1;
         }
-        second.push(unit);
+        second.push(listing);
     }
     let done = store.replace_inventory(DEALER_ID, &second, tomorrow, false).unwrap();
     assert_eq!(done, expected);
@@ -190,7 +193,7 @@ fn a_second_feed_removes_only_what_it_omits() {
     assert!(leaving.is_subset(&gone));
     assert!(listed.is_disjoint(&gone));
 
-    // C-23: a unit that is gone is forgotten when its time is over.
+    // C-23: a listing that is gone is forgotten when its time is over.
     let later = tomorrow + SignedDuration::from_hours(24 * 91);
     let (_, tombstones) = store.inventory(DEALER_ID, later, lifetime).unwrap();
     assert!(tombstones.is_empty());
@@ -226,9 +229,9 @@ fn import_command(directory: &Path, feed: &[u8], arguments: &[&str]) -> (Option<
 fn the_command_replaces_inventory_and_refuses_truncated_feeds() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
-    let units = demo::units(240, 11, now());
-    let whole = feed::homenet(&units, b',').unwrap();
-    let tenth = feed::homenet(&units[..26], b',').unwrap();
+    let listings = demo::listings(240, 11, now());
+    let whole = feed::homenet(&listings, b',').unwrap();
+    let tenth = feed::homenet(&listings[..26], b',').unwrap();
     let demo = ["--demo", "--dealer", DEALER_ID];
 
     let (exit, document) =
@@ -258,8 +261,8 @@ fn an_import_is_recorded_without_the_folder_of_its_file() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let file = directory.path().join("cars.csv");
-    let units = demo::units(20, 11, now());
-    std::fs::write(&file, feed::homenet(&units, b',').unwrap()).unwrap();
+    let listings = demo::listings(20, 11, now());
+    std::fs::write(&file, feed::homenet(&listings, b',').unwrap()).unwrap();
     let tradepost = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
         let output = command.arg("--json").args(arguments).arg("--data").arg(&data).output();
@@ -285,7 +288,7 @@ fn the_command_changes_nothing_while_a_feed_is_being_taken() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     let demo = ["--demo", "--dealer", DEALER_ID];
-    let whole = feed::homenet(&demo::units(20, 11, now()), b',').unwrap();
+    let whole = feed::homenet(&demo::listings(20, 11, now()), b',').unwrap();
     let store = Store::open(data).unwrap();
     let until = Timestamp::MAX;
     let lease = move |tx: &StoreTransaction<'_>| tx.lease_feeds(DEALER_ID, "a feed", now(), until);
@@ -398,8 +401,8 @@ fn one_file_is_split_among_all_dealers_or_none() {
 #[test]
 fn a_feed_cut_off_mid_row_needs_force() {
     let directory = tempfile::tempdir().unwrap();
-    let units = demo::units(240, 11, now());
-    let whole = feed::homenet(&units, b',').unwrap();
+    let listings = demo::listings(240, 11, now());
+    let whole = feed::homenet(&listings, b',').unwrap();
     let cut = &whole[..whole.len() - 200];
     let demo = ["--demo", "--dealer", DEALER_ID];
     let (exit, document) = import_command(directory.path(), cut, &demo);

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tradepost::demo::DemoCast;
+use tradepost::demo::DemoSellerFactory;
 use tradepost_aap::{AapCode, Skill, Version};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
@@ -51,8 +51,9 @@ fn perform(script: Script) -> Playing {
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let entered = runtime.enter();
-    let cast = DemoCast { folder: folder.path().to_owned(), clock: clock.clone(), address };
-    let sandbox = Sandbox::open(script, Arc::new(cast), 12, clock, address).unwrap();
+    let factory =
+        DemoSellerFactory { folder: folder.path().to_owned(), clock: clock.clone(), address };
+    let sandbox = Sandbox::open(script, Arc::new(factory), 12, clock, address).unwrap();
     drop(entered);
     runtime.spawn(server::serve(listener, Arc::new(sandbox), std::future::pending()));
     Playing { address, hand, runtime: Some(runtime), _folder: folder }

@@ -178,7 +178,7 @@ fn launch_on(
             let _ = stopped.await;
         };
         let listener = match identity {
-            Some(identity) => http::server::Listener::over_tls(listener, Arc::new(identity)),
+            Some(identity) => http::server::Listener::with_tls(listener, Arc::new(identity)),
             None => listener.into(),
         };
         http::server::serve(listener, wiring::site(registry), &server.http(), stopped).await;

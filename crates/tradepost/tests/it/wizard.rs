@@ -437,7 +437,7 @@ fn the_wizard_has_no_output_for_programs() {
 }
 
 #[test]
-fn a_secret_is_in_a_file_of_its_own_and_nowhere_else() {
+fn a_secret_is_only_in_a_file_of_its_own() {
     let folder = folder_with_files();
     let mail = MailServer::start(Secured::No, |_| MailBehavior::Take);
     let port = mail.address.port().to_string();
@@ -532,7 +532,7 @@ fn from_nothing_to_a_test_lead_that_arrives() {
 }
 
 #[test]
-fn a_test_lead_that_is_refused_says_what_to_do_and_is_erased() {
+fn a_refused_test_lead_gives_a_hint_and_is_erased() {
     let folder = folder_with_files();
     // The sample of the wizard is taken, the lead is not.
     let mail = MailServer::start(Secured::No, |number| match number {

@@ -18,7 +18,7 @@ use crate::sanitize::{Cleaner, dealer_text, identifier, quoted};
 
 impl BridgeError {
     /// Creates the error of a failed call to a seller of advertising.
-    pub(crate) fn of_seller(failure: &CallFailure) -> Self {
+    pub(crate) fn from_seller_failure(failure: &CallFailure) -> Self {
         let message = dealer_text(&failure.to_string(), SENTENCE);
         match failure {
             CallFailure::Unsent(unsent) => match unsent {

@@ -66,18 +66,18 @@ enum Remedy {
 }
 
 impl McpSession {
-    fn starting_with(initial: NegotiatedVersion) -> Self {
+    fn with_version(initial: NegotiatedVersion) -> Self {
         Self { negotiated: Mutex::new(initial.clone()), initial }
     }
 
     /// Creates a session that presumes the newest version until the server refuses it.
-    pub(super) fn presumed() -> Self {
-        Self::starting_with(NegotiatedVersion::Presumed)
+    pub(super) fn with_presumed_version() -> Self {
+        Self::with_version(NegotiatedVersion::Presumed)
     }
 
     /// Returns a new session that starts as this one did.
     pub(super) fn restarted(&self) -> Self {
-        Self::starting_with(self.initial.clone())
+        Self::with_version(self.initial.clone())
     }
 
     fn negotiated_version(&self) -> NegotiatedVersion {

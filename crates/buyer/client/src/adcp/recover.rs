@@ -60,7 +60,7 @@ impl AdcpClient {
             if read.is_some_and(|authorization| !authorization.permits(task)) {
                 let task = task.to_owned();
                 let failure = CallFailure::Unsent(Unsent::NotPermitted { task });
-                return Err(Box::new(GaveUp::before(failure)));
+                return Err(Box::new(GaveUp::from_failure(failure)));
             }
         }
         self.call_with_retries(task, arguments, recoverer, correct).await
@@ -80,7 +80,8 @@ impl AdcpClient {
         let begun = recoverer.clock().now();
         let effect = effect(task, arguments.contains_key(KEY));
         let has_card = self.card.is_some();
-        let attempt = FailedAttempt::at(self.endpoint.host_str(), effect, self.token.is_some());
+        let attempt =
+            FailedAttempt::with_host(self.endpoint.host_str(), effect, self.token.is_some());
         let attempt = FailedAttempt { has_card, ..attempt };
         let clock = recoverer.clock();
         let mut calls =
@@ -115,7 +116,7 @@ impl AdcpClient {
             let latest = answer.again.last().unwrap_or(answer);
             let private = self.private(&arguments);
             for error in latest.outcome.rows.iter().flat_map(|row| &row.errors) {
-                recoverer.clock().failed(&FailureRecord::of_error(error, &private));
+                recoverer.clock().failed(&FailureRecord::from_error(error, &private));
             }
             let now = recoverer.clock().now();
             let elapsed = recoverer.left(whole, begun);

@@ -212,8 +212,11 @@ impl AgentClient {
 
     fn attempt(&self, effect: ResendEffect) -> FailedAttempt {
         let has_card = self.card.is_some();
-        let attempt =
-            FailedAttempt::at(self.binding.endpoint.host_str(), effect, self.token.is_some());
+        let attempt = FailedAttempt::with_host(
+            self.binding.endpoint.host_str(),
+            effect,
+            self.token.is_some(),
+        );
         FailedAttempt { has_card, ..attempt }
     }
 }

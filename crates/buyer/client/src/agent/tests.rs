@@ -380,7 +380,7 @@ fn an_agent_that_moved_is_found_by_its_card() {
     let gone = Canned::http(405, &[], "");
     let old = Fake::start(vec![gone, Canned::http(200, &[], card.to_string())]);
     let url = crate::discover::card_url(&old.url).unwrap();
-    let client = client(&old, "1.0", false).rereading(CardReader::unverified(transport(), url));
+    let client = client(&old, "1.0", false).rereading(CardReader::new_unverified(transport(), url));
     let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     let follower = Follower { recoverer: &recoverer, patience: Duration::from_secs(60) };
     let ended = old.run(client.converse(&Outgoing::text("hello"), &follower, |_| {}));

@@ -81,7 +81,7 @@ impl ClientBuilder {
         let transport =
             self.transport.take().unwrap_or_else(|| HttpTransport::new(TransportLimits::default()));
         let discovered = discover(&transport, address, None).await?;
-        let card = CardReader::unverified(transport.clone(), discovered.url.clone());
+        let card = CardReader::new_unverified(transport.clone(), discovered.url.clone());
         Ok(self.transport(transport).client(&discovered)?.rereading(card))
     }
 

@@ -55,7 +55,8 @@ impl SkillClient {
             ResendEffect::Unkeyed
         };
         let has_card = self.card.is_some();
-        let attempt = FailedAttempt::at(self.endpoint.host_str(), effect, self.token.is_some());
+        let attempt =
+            FailedAttempt::with_host(self.endpoint.host_str(), effect, self.token.is_some());
         let attempt = FailedAttempt { has_card, ..attempt };
         recoverer.run(&seller_of(&self.endpoint), attempt, &mut calls).await
     }

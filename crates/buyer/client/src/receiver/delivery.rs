@@ -139,7 +139,11 @@ impl PushDelivery {
     ///
     /// # Errors
     /// The defect of the body, without any of its bytes.
-    pub fn asked(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
+    pub fn from_poll(
+        body: &[u8],
+        sender: &str,
+        received_at: Timestamp,
+    ) -> Result<Self, NoDelivery> {
         let (document, raw) = open(body)?;
         let source = DeliveryOrigin::Poll;
         let new = |kind| Self::new(kind, &document, raw, source, sender, received_at);
@@ -363,7 +367,7 @@ mod tests {
         match source {
             DeliveryOrigin::Push => pushed(text, "").unwrap(),
             DeliveryOrigin::Poll => {
-                PushDelivery::asked(text.as_bytes(), "", Timestamp::UNIX_EPOCH).unwrap()
+                PushDelivery::from_poll(text.as_bytes(), "", Timestamp::UNIX_EPOCH).unwrap()
             }
         }
     }

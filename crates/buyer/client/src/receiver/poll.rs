@@ -163,7 +163,7 @@ async fn store_answer(
     metrics: &ReceiverMetrics,
     now: Timestamp,
 ) -> Result<bool, DeliveryNotKept> {
-    let Ok(delivery) = PushDelivery::asked(task.as_bytes(), sender, now) else {
+    let Ok(delivery) = PushDelivery::from_poll(task.as_bytes(), sender, now) else {
         metrics.poll_failures.add();
         return Ok(false);
     };

@@ -35,12 +35,12 @@ pub trait RetryClock: Send + Sync {
 
 /// Clock of the machine, for programs; needs a tokio runtime with time enabled.
 #[derive(Debug)]
-pub struct Machine {
+pub struct SystemClock {
     start: Instant,
     draws: Mutex<fastrand::Rng>,
 }
 
-impl Machine {
+impl SystemClock {
     /// Creates a clock with draws from this generator.
     #[must_use]
     pub fn new(draws: fastrand::Rng) -> Self {
@@ -48,7 +48,7 @@ impl Machine {
     }
 }
 
-impl RetryClock for Machine {
+impl RetryClock for SystemClock {
     fn now(&self) -> Duration {
         self.start.elapsed()
     }

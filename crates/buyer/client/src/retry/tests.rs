@@ -547,7 +547,7 @@ fn causes_are_found_and_none_repeats_what_stands_above() {
     let unsent = || CallFailure::Unsent(Unsent::Invalid(Box::new(refusal())));
     let form = crate::trust::Untrusted::NoForm(refusal().problems);
     let webhook = tradepost_adcp::webhook::read(&json!({})).unwrap_err();
-    let gave_up = GaveUp::before(unsent());
+    let gave_up = GaveUp::from_failure(unsent());
     let chains: [(&dyn std::error::Error, bool); 8] = [
         (&refusal(), true),
         (&unsent(), true),

@@ -71,7 +71,9 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         let found = trust::discover(&transport, &arguments.url, keys.as_ref()).await?;
         let card = trust::reader(&transport, &found.url, keys.as_ref());
         let mut client = match arguments.words.binding {
-            Some(binding) => AgentClient::by(binding, transport, &found, random_ids())?,
+            Some(binding) => {
+                AgentClient::with_card_transport(binding, transport, &found, random_ids())?
+            }
             None => AgentClient::new(transport, &found, random_ids())?,
         };
         client = client.rereading(card);

@@ -108,7 +108,7 @@ fn judged(found: Discovered, keys: Option<&KeySet>) -> Result<Discovered, Comman
 impl TrustReport {
     /// Returns the signatures as they describe themselves, unchecked.
     #[must_use]
-    pub fn unchecked(signed: &SignedCard) -> Self {
+    pub fn from_unchecked(signed: &SignedCard) -> Self {
         let row = |signature: &CardSignature| SignatureRow {
             kid: signature.kid.clone(),
             alg: signature.alg.clone(),
@@ -126,7 +126,7 @@ impl TrustReport {
 
     /// Verifies with these keys; for a signature whose key is not among them, with the key at its
     /// location on an allowed host.
-    pub async fn online(
+    pub async fn verify_online(
         signed: &SignedCard,
         keys: &KeySet,
         now: Timestamp,

@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     };
     let signed = trust::signed(&text)?;
     let now = Clock::system().now();
-    let online = TrustReport::online(&signed, &keys, now, &transport, &arguments.allow_jku);
+    let online = TrustReport::verify_online(&signed, &keys, now, &transport, &arguments.allow_jku);
     let report = block_on(async { Ok::<_, CommandFailure>(online.await) })?;
     report.judge()?;
     let document = json!({"trusted": true, "signatures": report.document()});

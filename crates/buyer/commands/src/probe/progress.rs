@@ -14,13 +14,13 @@ pub(super) struct Bar(ProgressBar);
 impl Bar {
     /// Creates a bar on standard error, visible when that is a terminal.
     pub(super) fn new() -> Self {
-        let bar = Self::on(ProgressDrawTarget::stderr());
+        let bar = Self::with_target(ProgressDrawTarget::stderr());
         bar.0.set_message("reading the card");
         bar.0.enable_steady_tick(TICK);
         bar
     }
 
-    fn on(target: ProgressDrawTarget) -> Self {
+    fn with_target(target: ProgressDrawTarget) -> Self {
         let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{elapsed} {bar:20} {pos}/{len} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -104,7 +104,7 @@ mod tests {
             finding: None,
         };
         let screen = Screen::default();
-        let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(screen.clone())));
+        let bar = Bar::with_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));
         bar.show(&progress);
         bar.0.abandon();
         let shown = screen.0.lock().unwrap().clone();

@@ -30,7 +30,7 @@ pub(super) struct TaskAnswer {
 
 impl TaskAnswer {
     /// Reads the answer to an MCP request: `message` is the JSON-RPC message, from the body or a stream.
-    pub(super) fn of_mcp(response: HttpResponse, message: Option<Value>) -> Self {
+    pub(super) fn from_mcp(response: HttpResponse, message: Option<Value>) -> Self {
         let mut answer = Self { response, binding: SellerBinding::Mcp, ..Self::default() };
         let message = message.unwrap_or_default();
         if let Some(error) = message.get("error").filter(|error| error.is_object()) {
@@ -58,7 +58,7 @@ impl TaskAnswer {
     }
 
     /// Reads the answer to an A2A message.
-    pub(super) fn of_a2a(reply: ProbedAnswer) -> Self {
+    pub(super) fn from_a2a(reply: ProbedAnswer) -> Self {
         let mut answer =
             Self { response: reply.response, binding: SellerBinding::A2a, ..Self::default() };
         match reply.content {

@@ -99,7 +99,7 @@ impl ProbeRun {
         let message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts});
         let reply =
             self.ask(overrides, Operation::SendMessage, json!({"message": message})).await?;
-        Ok(TaskAnswer::of_a2a(reply))
+        Ok(TaskAnswer::from_a2a(reply))
     }
 
     /// Returns the names of the tools that the seller offers.

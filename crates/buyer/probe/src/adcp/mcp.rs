@@ -259,13 +259,13 @@ async fn request(
         OpenedSession::Open(session) => session,
         OpenedSession::Refused(response) => {
             let message = response.json();
-            let answer = TaskAnswer::of_mcp(response, message);
+            let answer = TaskAnswer::from_mcp(response, message);
             fail_if(caller == Caller::First, format!("initialize gives {}", answer.describe()))?;
             return Ok(answer);
         }
     };
     let (response, message) = post(run, caller, Some(&session), method, params).await?;
-    Ok(TaskAnswer::of_mcp(response, message))
+    Ok(TaskAnswer::from_mcp(response, message))
 }
 
 /// Calls a tool.

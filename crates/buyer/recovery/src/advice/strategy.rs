@@ -262,7 +262,7 @@ fn sellers_wait(failure: &CallFailure) -> Option<Duration> {
 /// Returns the delay that the seller asked for, else a pause that grows with the retries.
 pub(super) fn pause(attempt: &FailedAttempt, failure: &CallFailure) -> RetryWait {
     sellers_wait(failure)
-        .map_or_else(|| RetryWait::backoff(attempt.tried.retries), RetryWait::of_seller)
+        .map_or_else(|| RetryWait::backoff(attempt.tried.retries), RetryWait::from_delay)
 }
 
 /// Returns a retry, if the budgets permit it.
@@ -277,7 +277,7 @@ pub(super) fn retry(
     let wait = match pace {
         RetryPace::Backoff | RetryPace::Throttled => pause(attempt, failure),
         RetryPace::AtOnce => {
-            sellers_wait(failure).map_or_else(RetryWait::default, RetryWait::of_seller)
+            sellers_wait(failure).map_or_else(RetryWait::default, RetryWait::from_delay)
         }
         RetryPace::Scope => {
             let least = Duration::from_secs(1);

@@ -56,13 +56,13 @@ impl<'b> Outline<'b> {
         };
         let parts = node.all.iter().map(|part| Self::from_node(book, part));
         let unions = node.any.iter().chain(&node.one);
-        let unions = unions.filter_map(|union| Self::of_any(book, &union.branches));
+        let unions = unions.filter_map(|union| Self::from_branches(book, &union.branches));
         parts.chain(unions).fold(own, Self::and)
     }
 
     /// Outlines a union as one value: of a text or a list of texts the list, of an object or a list
     /// of objects the object, and of several objects one object with the members of all.
-    fn of_any(book: &'b RuleBook, branches: &'b [Node]) -> Option<Self> {
+    fn from_branches(book: &'b RuleBook, branches: &'b [Node]) -> Option<Self> {
         let mut outlines: Vec<_> =
             branches.iter().map(|branch| Self::from_node(book, branch)).collect();
         let at = |wanted| outlines.iter().position(|outline| outline.kind() == Some(wanted));

@@ -194,7 +194,9 @@ impl From<serde_json::Value> for Value {
         match value {
             serde_json::Value::Null => Self::Null,
             serde_json::Value::Bool(truth) => truth.into(),
-            serde_json::Value::Number(number) => Self::Number(Number::written(&number.to_string())),
+            serde_json::Value::Number(number) => {
+                Self::Number(Number::from_text(&number.to_string()))
+            }
             serde_json::Value::String(text) => text.into(),
             serde_json::Value::Array(items) => items.into_iter().collect(),
             serde_json::Value::Object(members) => {

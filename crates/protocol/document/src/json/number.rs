@@ -28,7 +28,7 @@ enum NumberText {
 
 impl Number {
     /// Creates a number from its text; the caller has checked the JSON grammar.
-    pub(super) fn written(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         // Only these texts can be integers in their usual spelling.
         let plain = text.len() <= 20
             && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
@@ -45,7 +45,7 @@ impl Number {
     #[must_use]
     pub fn from_f64(number: f64) -> Option<Self> {
         let text = serde_json::to_string(&number).ok().filter(|_| number.is_finite())?;
-        Some(Self::written(&text))
+        Some(Self::from_text(&text))
     }
 
     /// The number's text.

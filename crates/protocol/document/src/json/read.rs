@@ -328,7 +328,7 @@ impl<'t> JsonReader<'t> {
                 return Err(ReadError::Syntax);
             }
         }
-        self.text.get(start..self.at).map(Number::written).ok_or(ReadError::Syntax)
+        self.text.get(start..self.at).map(Number::from_text).ok_or(ReadError::Syntax)
     }
 
     fn digits(&mut self) -> usize {

@@ -161,7 +161,7 @@ fn the_code_map_names_modules_that_exist() {
 }
 
 #[test]
-fn lines_of_the_log_that_operators_watch_for_are_in_their_source() {
+fn documented_log_lines_are_in_their_source() {
     let workspace = published::workspace();
     let text = fs::read_to_string(workspace.join("docs/scaling.md")).unwrap();
     let section =

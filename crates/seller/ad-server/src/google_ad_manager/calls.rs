@@ -15,7 +15,7 @@ use super::state::{self, BatchAction};
 use super::{CachedNetwork, GoogleAdManager, number};
 use crate::client::{AdServerRequest, garbled, refused, segment, too_long, typed};
 use crate::pending_reports::ReportPeriod;
-use crate::port::{AdServerError, RefusalReason, StateChange};
+use crate::port::{AdServerError, RefusalReason, RemoteStateChange};
 
 /// Objects of a page of a list. Google gives up to a thousand, but the targeting of line items and the sizes of ad
 /// units can be long, and an answer is limited.
@@ -212,7 +212,7 @@ impl GoogleAdManager {
     pub(super) async fn change_google_order(
         &self,
         order: &RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> Result<RemoteState, AdServerError> {
         let now = self.order(order).await?.state(self.clock.now())?;
         let actions = state::actions(now, change)?;
@@ -231,7 +231,7 @@ impl GoogleAdManager {
         &self,
         order: &RemoteId,
         id: &RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> Result<RemoteState, AdServerError> {
         let item = self.line_item(id).await?;
         let now = item.state()?;
@@ -247,7 +247,7 @@ impl GoogleAdManager {
                 | BatchAction::Activate => self.act("lineItems", id, action).await?,
             }
         }
-        if change == StateChange::Approve && !is_changed {
+        if change == RemoteStateChange::Approve && !is_changed {
             let is_reserved_kind =
                 matches!(item.line_item_type.as_deref(), Some("STANDARD" | "SPONSORSHIP"));
             let is_unreserved = item.reservation_status.as_deref() == Some("UNRESERVED");
@@ -266,7 +266,7 @@ impl GoogleAdManager {
         let item = self.line_item(id).await?;
         let state = item.state()?;
         // What is inactive may go on being shown as that when it is paused, too.
-        if change == StateChange::Pause && state == RemoteState::Ready {
+        if change == RemoteStateChange::Pause && state == RemoteState::Ready {
             return Ok(state);
         }
         state::reached(state, change)

@@ -5,7 +5,7 @@ use tradepost_document::text;
 use tradepost_publisher::ad_server::RemoteState;
 
 use crate::client::{garbled, refused};
-use crate::port::{AdServerError, RefusalReason, StateChange};
+use crate::port::{AdServerError, RefusalReason, RemoteStateChange};
 
 /// Status of an order that was deleted, and is listed all the same.
 pub(super) const DELETED: &str = "DELETED";
@@ -95,7 +95,7 @@ impl BatchAction {
 /// Returns the actions that lead from a state to what is asked; none when it is reached already.
 pub(super) fn actions(
     now: RemoteState,
-    change: StateChange,
+    change: RemoteStateChange,
 ) -> Result<Vec<BatchAction>, AdServerError> {
     let is_running = matches!(now, RemoteState::Ready | RemoteState::Delivering);
     let is_unapproved = matches!(now, RemoteState::Draft | RemoteState::PendingApproval);
@@ -113,7 +113,7 @@ pub(super) fn actions(
         Err(refused(RefusalReason::Invalid, detail))
     };
     match change {
-        StateChange::Approve => match now {
+        RemoteStateChange::Approve => match now {
             RemoteState::Draft | RemoteState::PendingApproval => Ok(vec![BatchAction::Approve]),
             RemoteState::Canceled => impossible(),
             // People have declined it, or it was approved before.
@@ -123,32 +123,34 @@ pub(super) fn actions(
             | RemoteState::Paused
             | RemoteState::Completed => Ok(Vec::new()),
         },
-        StateChange::Pause if is_running => Ok(vec![BatchAction::Pause]),
-        StateChange::Resume if now == RemoteState::Paused => Ok(vec![BatchAction::Resume]),
-        StateChange::Pause if matches!(now, RemoteState::Paused | RemoteState::Completed) => {
+        RemoteStateChange::Pause if is_running => Ok(vec![BatchAction::Pause]),
+        RemoteStateChange::Resume if now == RemoteState::Paused => Ok(vec![BatchAction::Resume]),
+        RemoteStateChange::Pause if matches!(now, RemoteState::Paused | RemoteState::Completed) => {
             Ok(Vec::new())
         }
-        StateChange::Resume if is_running || now == RemoteState::Completed => Ok(Vec::new()),
+        RemoteStateChange::Resume if is_running || now == RemoteState::Completed => Ok(Vec::new()),
         // Nothing delivers before the approval; what has to be paused then is paused after it.
-        StateChange::Pause | StateChange::Resume if is_unapproved => Ok(Vec::new()),
-        StateChange::Pause | StateChange::Resume => impossible(),
-        StateChange::Cancel if now == RemoteState::Canceled => Ok(Vec::new()),
+        RemoteStateChange::Pause | RemoteStateChange::Resume if is_unapproved => Ok(Vec::new()),
+        RemoteStateChange::Pause | RemoteStateChange::Resume => impossible(),
+        RemoteStateChange::Cancel if now == RemoteState::Canceled => Ok(Vec::new()),
         // What delivers is stopped before it is put away.
-        StateChange::Cancel if is_running => Ok(vec![BatchAction::Pause, BatchAction::Archive]),
-        StateChange::Cancel => Ok(vec![BatchAction::Archive]),
+        RemoteStateChange::Cancel if is_running => {
+            Ok(vec![BatchAction::Pause, BatchAction::Archive])
+        }
+        RemoteStateChange::Cancel => Ok(vec![BatchAction::Archive]),
     }
 }
 
 /// Returns the state, if an answer shows that a change was done.
 pub(super) fn reached(
     state: RemoteState,
-    change: StateChange,
+    change: RemoteStateChange,
 ) -> Result<RemoteState, AdServerError> {
     let is_done = match change {
-        StateChange::Approve => state != RemoteState::Draft,
-        StateChange::Pause => matches!(state, RemoteState::Paused | RemoteState::Completed),
-        StateChange::Resume => state != RemoteState::Paused,
-        StateChange::Cancel => state == RemoteState::Canceled,
+        RemoteStateChange::Approve => state != RemoteState::Draft,
+        RemoteStateChange::Pause => matches!(state, RemoteState::Paused | RemoteState::Completed),
+        RemoteStateChange::Resume => state != RemoteState::Paused,
+        RemoteStateChange::Cancel => state == RemoteState::Canceled,
     };
     if is_done { Ok(state) } else { Err(garbled("it shows the state from before the change")) }
 }

@@ -9,7 +9,7 @@ use tradepost_publisher::ad_server::{
 
 use crate::client::refused;
 use crate::naming::{self, MAX_NAME};
-use crate::port::{AdServerError, RefusalReason, StateChange};
+use crate::port::{AdServerError, RefusalReason, RemoteStateChange};
 
 /// Prefix of a product in `terms.ad_server.inventory`.
 pub(super) const PRODUCT: &str = "product/";
@@ -144,12 +144,12 @@ pub(super) fn attachment(creative: &RemoteId) -> Value {
 }
 
 /// Writes an action.
-pub(super) fn action(change: StateChange) -> Value {
+pub(super) fn action(change: RemoteStateChange) -> Value {
     let action = match change {
-        StateChange::Approve => "approve",
-        StateChange::Pause => "pause",
-        StateChange::Resume => "resume",
-        StateChange::Cancel => "cancel",
+        RemoteStateChange::Approve => "approve",
+        RemoteStateChange::Pause => "pause",
+        RemoteStateChange::Resume => "resume",
+        RemoteStateChange::Cancel => "cancel",
     };
     json!({"action": action})
 }

@@ -3,7 +3,7 @@
 use tradepost_publisher::ad_server::RemoteState;
 
 use crate::client::{garbled, refused};
-use crate::port::{AdServerError, RefusalReason, StateChange};
+use crate::port::{AdServerError, RefusalReason, RemoteStateChange};
 
 /// What is to become of a campaign or a flight.
 #[derive(Debug, Clone, Copy)]
@@ -14,13 +14,13 @@ pub(super) struct Activity {
 
 impl Activity {
     /// Returns what a change leads to.
-    pub(super) const fn after(change: StateChange) -> Self {
+    pub(super) const fn from_change(change: RemoteStateChange) -> Self {
         match change {
-            StateChange::Approve | StateChange::Resume => {
+            RemoteStateChange::Approve | RemoteStateChange::Resume => {
                 Self { is_active: true, is_archived: false }
             }
-            StateChange::Pause => Self { is_active: false, is_archived: false },
-            StateChange::Cancel => Self { is_active: false, is_archived: true },
+            RemoteStateChange::Pause => Self { is_active: false, is_archived: false },
+            RemoteStateChange::Cancel => Self { is_active: false, is_archived: true },
         }
     }
 
@@ -34,8 +34,8 @@ impl Activity {
     }
 
     /// Checks that something may change: what is archived stays it.
-    pub(super) fn check_change(self, change: StateChange) -> Result<(), AdServerError> {
-        if self.is_archived && change != StateChange::Cancel {
+    pub(super) fn check_change(self, change: RemoteStateChange) -> Result<(), AdServerError> {
+        if self.is_archived && change != RemoteStateChange::Cancel {
             return Err(refused(RefusalReason::Invalid, "it is archived at Kevel, and stays it"));
         }
         Ok(())

@@ -12,7 +12,7 @@ use super::{KevelAdServer, number};
 use crate::client::{AdServerRequest, segment, too_long, typed};
 use crate::naming;
 use crate::pending_reports::ReportPeriod;
-use crate::port::{AdServerError, StateChange};
+use crate::port::{AdServerError, RemoteStateChange};
 
 /// Objects of a page of a list.
 const PAGE_SIZE: u32 = 500;
@@ -127,10 +127,10 @@ impl KevelAdServer {
         &self,
         flight: &RemoteId,
         now: Activity,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> Result<RemoteState, AdServerError> {
         now.check_change(change)?;
-        let wanted = Activity::after(change);
+        let wanted = Activity::from_change(change);
         if now.state() == wanted.state() {
             return Ok(wanted.state());
         }

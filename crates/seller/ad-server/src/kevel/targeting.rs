@@ -113,7 +113,7 @@ fn cap(
         (None, _) => limit.maximum()?,
         (Some(_), Some(_)) => {
             let message = "The ad server has one cap: a pause or a maximum.";
-            return Err(TargetingGap::of_cap(message));
+            return Err(TargetingGap::from_frequency_cap(message));
         }
     };
     let of = |duration, unit| FrequencyCap { impressions, duration, unit };

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use expect_test::expect;
 use jiff::civil::date;
-use tradepost_ad_server::{AdServer, AdServerError, AdServerKind, PackageProblem, StateChange};
+use tradepost_ad_server::{
+    AdServer, AdServerError, AdServerKind, PackageProblem, RemoteStateChange,
+};
 use tradepost_document::json::{Map, from_str};
 use tradepost_publisher::ad_server::{
     GoalUnit, LineItemGoal, LineItemPricing, LineItemSpec, RemoteId, RemoteState,
@@ -215,9 +217,12 @@ async fn states_follow_from_status_archive_and_dates() {
         let state = google.adapter.order_state(&order).await;
         let state = state.map_or_else(|error| format!("{error:?}"), |state| state.to_string());
         table.push_str(&format!("{rest}: {state}\n"));
-        for change in
-            [StateChange::Approve, StateChange::Pause, StateChange::Resume, StateChange::Cancel]
-        {
+        for change in [
+            RemoteStateChange::Approve,
+            RemoteStateChange::Pause,
+            RemoteStateChange::Resume,
+            RemoteStateChange::Cancel,
+        ] {
             let before = google.server.seen().len();
             let result = word(google.adapter.change_order_state(&order, change).await);
             let actions = google.server.seen().split_off(before);
@@ -299,7 +304,7 @@ async fn a_token_is_used_until_it_is_refused() {
 }
 
 #[tokio::test]
-async fn reports_are_read_by_day_and_line_item_or_not_at_all() {
+async fn a_report_is_read_entirely_or_not_at_all() {
     let operation = r#"{"name": "networks/12345/operations/reports/runs/8", "done": true, "response": {"reportResult": "networks/12345/reports/7/results/9"}}"#;
     let row = |day: &str, item: &str, metrics: &str| {
         format!(
@@ -468,7 +473,7 @@ async fn a_start_that_has_not_come_is_changed() {
 }
 
 #[tokio::test]
-async fn a_line_item_that_is_inactive_can_be_paused_and_is_shown_as_running() {
+async fn inactive_line_items_can_be_paused_and_count_as_running() {
     let order = RemoteId("1".to_owned());
     let item = RemoteId("5".to_owned());
     let shown = r#""name": "networks/12345/lineItems/5", "status": "INACTIVE""#;
@@ -479,7 +484,8 @@ async fn a_line_item_that_is_inactive_can_be_paused_and_is_shown_as_running() {
         route("lineItems", 200, format!(r#"{{"lineItems": [{{{shown}}}]}}"#)),
     ])
     .await;
-    let state = google.adapter.change_line_item_state(&order, &item, StateChange::Pause).await;
+    let state =
+        google.adapter.change_line_item_state(&order, &item, RemoteStateChange::Pause).await;
     assert_eq!(state, Ok(RemoteState::Ready));
     let paused = google.server.seen().iter().filter(|one| one.contains(":batchPause")).count();
     assert_eq!(paused, 1);

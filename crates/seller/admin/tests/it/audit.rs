@@ -54,7 +54,7 @@ fn staff_see_the_record_of_their_employer_alone() {
 }
 
 #[test]
-fn an_export_is_an_entry_and_a_noted_end_is_found_again() {
+fn an_export_is_recorded_and_missing_noted_heads_are_found() {
     let env = env_with_two_entries();
     let context = env.context();
     let egon = Actor::operator("cli:egon");

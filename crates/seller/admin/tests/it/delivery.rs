@@ -113,7 +113,7 @@ fn one_bad_row_stores_and_records_nothing() {
     };
     assert_eq!(problems.iter().map(|problem| problem.row).collect::<Vec<_>>(), [2]);
     let publisher = gazette();
-    let unread = RowProblem::of_row(9, "cannot be read", "write it again");
+    let unread = RowProblem::from_row(9, "cannot be read", "write it again");
     let input =
         ReportDelivery { publisher: &publisher, days: vec![row(1, 7)], problems: vec![unread] };
     assert!(report_delivery(&context, &Actor::operator("cli:egon"), input).is_err());

@@ -5,7 +5,7 @@ use tradepost_admin::feeds::{
     list_feeds, run_feed, show_feed,
 };
 use tradepost_admin::{Actor, AdminError};
-use tradepost_dealer::import::{FeedUnit, Units};
+use tradepost_dealer::import::{FeedListing, PackedListings};
 use tradepost_dealer::staff::StaffRole;
 use tradepost_document::catalog::Vocabulary;
 use tradepost_store::{FeedOutcome, FeedRun};
@@ -58,12 +58,12 @@ fn a_run_that_a_person_starts_is_recorded_with_it() {
     assert_eq!(known.len(), 1);
 }
 
-fn car(vehicle_id: &str) -> FeedUnit {
-    let mut unit = FeedUnit { vehicle: Default::default(), sold: false };
-    unit.vehicle.vehicle_id = Some(vehicle_id.to_owned());
-    unit.vehicle.updated_at = Some(now());
-    unit.vehicle.status = Vocabulary::from_name("available");
-    unit
+fn car(vehicle_id: &str) -> FeedListing {
+    let mut listing = FeedListing { vehicle: Default::default(), sold: false };
+    listing.vehicle.vehicle_id = Some(vehicle_id.to_owned());
+    listing.vehicle.updated_at = Some(now());
+    listing.vehicle.status = Vocabulary::from_name("available");
+    listing
 }
 
 #[test]
@@ -71,11 +71,11 @@ fn an_imported_file_is_recorded_with_its_name_and_counts() {
     let env = TestEnv::new();
     let context = env.context();
     let egon = Actor::operator("cli:egon");
-    let import = |file: &str, units: &[FeedUnit]| {
+    let import = |file: &str, listings: &[FeedListing]| {
         let input = ImportInventory {
             dealer_id: SHOP.to_owned(),
             file: file.to_owned(),
-            units: Units::from(units),
+            listings: PackedListings::from(listings),
         };
         import_inventory(&context, &egon, input).unwrap()
     };

@@ -116,7 +116,7 @@ fn codes_and_removal_need_a_confirmed_second_factor() {
     let env = env_with_two_sessions();
     let context = env.context();
     // The operator of the server acts for the member.
-    let actor = Actor::for_member(&dora(), "cli:egon");
+    let actor = Actor::from_member_and_operator(&dora(), "cli:egon");
     let replace = || {
         let input = ReplaceRecoveryCodes { code_hashes: vec![[1; 32], [2; 32], [3; 32]] };
         replace_recovery_codes(&context, &actor, input)

@@ -16,7 +16,7 @@ pub(crate) fn operator_keys(digit: &str) -> OperatorKeys {
 }
 
 #[test]
-fn a_key_is_changed_and_one_that_is_there_is_not_lost() {
+fn keys_are_changed_and_a_given_key_is_never_lost() {
     let env = TestEnv::new();
     let context = env.context();
     let egon = Actor::operator("cli:egon");

@@ -10,8 +10,8 @@ use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::profile::{Onboarding, PublisherProfile, Signing};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::services::{
-    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion,
-    RateClass, Services, Supply, Unavailable,
+    BoxFuture, CallError, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion, RateClass,
+    Services, SubscriberChallenge, Supply, Unavailable,
 };
 use tradepost_publisher::store::memory::MemoryPublisherStore;
 
@@ -69,7 +69,7 @@ impl Services for NoServices {
         _: &'a NamedGovernanceAgent,
         _: Map,
     ) -> BoxFuture<'a, Result<Map, CallError>> {
-        Box::pin(ready(Err(CallError::Silent)))
+        Box::pin(ready(Err(CallError::NoAnswer)))
     }
 
     fn creative_features(
@@ -87,7 +87,7 @@ impl Services for NoServices {
         false
     }
 
-    fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>> {
+    fn challenge(&self, challenges: Vec<SubscriberChallenge>) -> BoxFuture<'_, Vec<bool>> {
         Box::pin(ready(vec![false; challenges.len()]))
     }
 

@@ -40,7 +40,7 @@ use tradepost_admin::week::{self, ShowWeek};
 use tradepost_admin::{Actor, AdminContext, AdminError, AdminOperation};
 use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, WantedTime};
 use tradepost_dealer::calendar::Department;
-use tradepost_dealer::import::Units;
+use tradepost_dealer::import::PackedListings;
 use tradepost_dealer::staff::lead_work::ExpectedOwner;
 use tradepost_dealer::staff::{NextStep, NextStepKind, StaffRole, StaffStage};
 use tradepost_document::catalog::Vocabulary as _;
@@ -449,8 +449,8 @@ fn perform(context: &AdminContext<'_>, actor: &Actor, operation: AdminOperation)
         }
         AdminOperation::ImportInventory => {
             let dealer_id = SHOP.to_owned();
-            let units = Units::default();
-            let input = ImportInventory { dealer_id, file: "cars.csv".to_owned(), units };
+            let listings = PackedListings::default();
+            let input = ImportInventory { dealer_id, file: "cars.csv".to_owned(), listings };
             verdict(feeds::import_inventory(context, actor, input))
         }
         AdminOperation::RetryWebhooks => {
@@ -627,7 +627,7 @@ fn a_refusal_is_recorded_in_the_log_of_the_employer() {
     perform(&context, &dora, AdminOperation::EraseCustomer);
     perform(&context, &dora, AdminOperation::AddNote);
     let sam = member("sam", StaffRole::Seller, Some(GAZETTE));
-    perform(&context, &Actor::for_member(&sam, "cli:egon"), AdminOperation::Close);
+    perform(&context, &Actor::from_member_and_operator(&sam, "cli:egon"), AdminOperation::Close);
     let group = Actor::from_member(&member("group", StaffRole::Engineer, None));
     perform(&context, &group, AdminOperation::ShowLead);
     assert_eq!(

@@ -71,7 +71,7 @@ impl Console {
             let summary = self.offers.summary(&self.store, terms)?;
             let dead = self.store.deliveries(Some(&terms.id), None, Some(DeliveryState::Dead))?;
             let mut points = reachable(&seller);
-            let feeds = FeedStatus::of_all(&self.store, &seller.dealer)?;
+            let feeds = FeedStatus::read_all(&self.store, &seller.dealer)?;
             points.extend(offered(&summary, &feeds, now));
             points.push(informed(dead.len()));
             points.push(open(&seller));

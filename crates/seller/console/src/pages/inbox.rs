@@ -221,7 +221,7 @@ impl Console {
             let summary = self.offers.summary(&self.store, terms)?;
             let here = self.local(std::slice::from_ref(&seller));
             let latest = summary.latest.unwrap_or(now);
-            let feeds = FeedStatus::of_all(&self.store, &seller.dealer)?;
+            let feeds = FeedStatus::read_all(&self.store, &seller.dealer)?;
             for status in &feeds {
                 let name = &status.feed.name;
                 let href = if StaffPermission::Operate.is_of(visitor.member.role) {

@@ -94,7 +94,7 @@ impl Console {
             query: visitor.asked.asked_for("q"),
             amiss: visitor.asked.asked_for("amiss").map(|what| what == "price"),
             skip: visitor.asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0),
-            this_year: CurrentYear::at(self.clock.now()),
+            this_year: CurrentYear::from_timestamp(self.clock.now()),
         };
         let found = find(seller, &summary, &wanted)?;
         let dealer_id = &seller.dealer.terms.id;

@@ -64,7 +64,7 @@ impl Console {
         } else {
             let filters = Filters { query: Some(question.clone()), ..Filters::default() };
             let search = Search { filters, ..Search::default() };
-            let this_year = CurrentYear::at(self.clock.now());
+            let this_year = CurrentYear::from_timestamp(self.clock.now());
             let inventory = seller.inventory.load()?;
             let reply = skills::search(&inventory, &search, terms.search, this_year);
             let reply = reply.map_err(InternalError::on(CONTEXT))?;

@@ -6,14 +6,14 @@ use jiff::Timestamp;
 
 use super::columns::{ColumnHeading, RowCells, is_silent};
 use super::dealer_match::{RowOwner, TargetNames};
+use super::listing_keys::ListingKeys;
 use super::mapping::{Mapping, PriceRule, SpelledHeading};
 use super::notation::Notation;
 use super::preset::{self, Preset};
 use super::remembered::RowCaches;
 use super::report::{ColumnUse, FeedReport, PresetUse, RowWarning, SkipReason};
 use super::text::quote;
-use super::unit_keys::UnitKeys;
-use super::{FeedError, FeedTarget, SortedFeed, Units, table};
+use super::{FeedError, FeedTarget, PackedListings, SortedFeed, table};
 use collector::Collector;
 
 mod collector;
@@ -55,8 +55,8 @@ impl<'a> RowSorter<'a> {
             notation: Notation::default(),
             offers_unbuilt: false,
             takes_without_prices: false,
-            units: Units::default(),
-            heads: UnitKeys::default(),
+            listings: PackedListings::default(),
+            heads: ListingKeys::default(),
             remembered: RowCaches::default(),
             report: report.clone(),
         };
@@ -156,8 +156,8 @@ impl<'a> RowSorter<'a> {
     }
 
     /// Returns true when a usable row was taken.
-    pub(super) fn has_units(&self) -> bool {
-        self.collectors.iter().any(|collector| !collector.units.is_empty())
+    pub(super) fn has_listings(&self) -> bool {
+        self.collectors.iter().any(|collector| !collector.listings.is_empty())
     }
 
     /// Returns a heading with its meaning. Headings beyond the maximum share one place.
@@ -218,8 +218,8 @@ impl<'a> RowSorter<'a> {
             notation: of.notation.clone(),
             offers_unbuilt: of.offers_unbuilt,
             takes_without_prices: of.takes_without_prices,
-            units: Units::default(),
-            heads: UnitKeys::default(),
+            listings: PackedListings::default(),
+            heads: ListingKeys::default(),
             remembered: RowCaches::default(),
             report: FeedReport::default(),
         };
@@ -243,7 +243,7 @@ impl<'a> RowSorter<'a> {
     /// Returns what was taken since the last call.
     pub(super) fn hand_over(&mut self) -> ParsedRows {
         let of = |collector: &mut Collector<'_>| DealerRows {
-            units: std::mem::take(&mut collector.units).settled(),
+            listings: std::mem::take(&mut collector.listings).settled(),
             heads: std::mem::take(&mut collector.heads),
             report: std::mem::take(&mut collector.report),
         };
@@ -263,7 +263,7 @@ impl<'a> RowSorter<'a> {
     /// Appends the rows of a part.
     pub(super) fn join(&mut self, rows: ParsedRows) {
         for (collector, dealer_rows) in self.collectors.iter_mut().zip(rows.by_dealer) {
-            collector.units.append(dealer_rows.units);
+            collector.listings.append(dealer_rows.listings);
             collector.heads.append(dealer_rows.heads);
             collector.report.join(dealer_rows.report);
         }
@@ -364,7 +364,7 @@ pub(super) struct ParsedRows {
 /// Parsed rows of a part of the file for one dealer.
 #[derive(Debug)]
 struct DealerRows {
-    units: Units,
-    heads: UnitKeys,
+    listings: PackedListings,
+    heads: ListingKeys,
     report: FeedReport,
 }

@@ -236,11 +236,11 @@ impl CellMeaning {
 
     /// Returns the column with this heading. `exteriorColor` equals `exterior_color`, a member of a
     /// list such as `photos.url` belongs to the list, and a prefix `vehicle_` is ignored.
-    pub(super) fn named(heading: &str) -> Option<Self> {
+    pub(super) fn from_heading(heading: &str) -> Option<Self> {
         let folded = fold(heading);
         Self::with_name(&folded)
             .or_else(|| is_numbered_photo(&folded).then_some(Self::Photos))
-            .or_else(|| Self::of_list_member(heading))
+            .or_else(|| Self::from_list_member(heading))
             .or_else(|| {
                 let bare = folded.strip_prefix("vehicle_")?;
                 // `vehicle_type` says that it is a car, not whether it is new.
@@ -261,7 +261,7 @@ impl CellMeaning {
 
     /// Returns the list column of which a heading is an item's member: `features.value`,
     /// `photos.photo`.
-    fn of_list_member(heading: &str) -> Option<Self> {
+    fn from_list_member(heading: &str) -> Option<Self> {
         const ADDRESSES: &[&str] = &[
             "content_url",
             "href",

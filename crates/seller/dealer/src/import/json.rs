@@ -72,7 +72,7 @@ pub(super) fn read(
     if let Err(error) = done {
         let place = format!("line {}, column {}", error.line(), error.column());
         // Vehicles before the end are kept, and the report says that the file is incomplete.
-        if error.is_eof() && sorter.has_units() {
+        if error.is_eof() && sorter.has_listings() {
             sorter.truncated(format!("the file ends in the middle of the JSON, at {place}"));
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //! [`preset`](super::preset)s, which have the same format.
 //!
 //! Headings that a mapping does not name are interpreted by the names common to all exports
-//! (`columns::CellMeaning::named`).
+//! (`columns::CellMeaning::from_heading`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -250,9 +250,10 @@ impl Mapping {
 
     /// Returns the rule for a heading: the mapping's, or the one common to all exports.
     pub(super) fn understand(&self, heading: &str) -> ColumnRule {
-        self.rule(heading)
-            .cloned()
-            .unwrap_or_else(|| ColumnRule { column: CellMeaning::named(heading), transform: None })
+        self.rule(heading).cloned().unwrap_or_else(|| ColumnRule {
+            column: CellMeaning::from_heading(heading),
+            transform: None,
+        })
     }
 
     /// Returns the mapping with a line of its own for every heading of a file.

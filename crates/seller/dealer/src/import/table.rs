@@ -282,7 +282,7 @@ fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<FirstRow, FeedError
         };
         let column = |heading: &String| match mapping.or(guessed.as_ref()) {
             Some(mapping) => mapping.understand(heading).column,
-            None => CellMeaning::named(heading),
+            None => CellMeaning::from_heading(heading),
         };
         let known = headings.iter().filter_map(column).count();
         let identifies = headings.iter().filter_map(column).any(CellMeaning::identifies);

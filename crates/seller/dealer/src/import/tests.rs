@@ -44,7 +44,7 @@ fn feed(text: impl AsRef<[u8]>) -> DealerFeed {
 /// Builds a row under a heading, with a stock number.
 fn row(heading: &str, cells: &str) -> (Vehicle, FeedReport) {
     let feed = feed(format!("Stock,Dealer Name,{heading}\nA1,Acme North,{cells}\n"));
-    let vehicle = feed.units.iter().next().map(|unit| unit.vehicle);
+    let vehicle = feed.listings.iter().next().map(|listing| listing.vehicle);
     (vehicle.unwrap_or_default(), feed.report)
 }
 
@@ -60,8 +60,8 @@ fn a_homenet_row_becomes_a_listing() {
          True,4/12/2026,\"Alloy Wheels,Bluetooth\",Acme South,Front-wheel Drive,Gasoline Fuel,28,\
          \"$27,995\",https://cdn.example/1.jpg|/2.jpg,x\n"
     ));
-    let [unit] = &feed.units.to_vec()[..] else { panic!("{:?}", feed.report) };
-    let v = &unit.vehicle;
+    let [listing] = &feed.listings.to_vec()[..] else { panic!("{:?}", feed.report) };
+    let v = &listing.vehicle;
     assert_eq!(v.vehicle_id.as_deref(), Some("veh_1hgcv1f33na000003"));
     assert_eq!(v.dealer_id.as_deref(), Some("acme"));
     assert_eq!(v.rooftop.as_deref(), Some("Acme South"));
@@ -90,8 +90,8 @@ fn google_vehicle_ads_name_store_and_page_as_exports_do() {
          Used,916,MP-2,in_store:MP-2,Honda,Accord,2022,Red,\"28,450 miles\",27995 USD,{VIN},\
          https://cdn.example/1.jpg,https://acme.example/accord?store={{store_code}}\n"
     ));
-    let [unit] = &feed.units.to_vec()[..] else { panic!("{:?}", feed.report) };
-    let v = &unit.vehicle;
+    let [listing] = &feed.listings.to_vec()[..] else { panic!("{:?}", feed.report) };
+    let v = &listing.vehicle;
     assert_eq!(feed.report.preset.map(|used| used.name), Some(Preset::GoogleAds));
     assert_eq!(v.rooftop.as_deref(), Some("Acme South"));
     assert_eq!((v.list_price, v.mileage), (Some(27_995), Some(28_450)));
@@ -105,10 +105,10 @@ fn metas_ids_have_two_names_and_its_photos_one_cell() {
         "auto_listing_id\tvin\tmake\tmodel\tmileage.value\tmileage.unit\timage\tprice\tstate_of_vehicle\n\
          i2\t{VIN}\tHonda\tAccord\t1500\tMI\t\"[{{\"\"url\"\":\"\"https://cdn.example/1.jpg\"\"}}]\"\t18000 USD\tUSED\n",
     ));
-    let [unit] = &feed.units.to_vec()[..] else { panic!("{:?}", feed.report) };
+    let [listing] = &feed.listings.to_vec()[..] else { panic!("{:?}", feed.report) };
     assert_eq!(feed.report.preset.map(|used| used.name), Some(Preset::Meta));
-    assert_eq!(unit.vehicle.vehicle_id.as_deref(), Some("i2"));
-    assert_eq!(unit.vehicle.photos, ["https://cdn.example/1.jpg"]);
+    assert_eq!(listing.vehicle.vehicle_id.as_deref(), Some("i2"));
+    assert_eq!(listing.vehicle.photos, ["https://cdn.example/1.jpg"]);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn units_not_offered_are_skipped_with_a_reason_or_sold() {
         assert_eq!(reason, expected, "{status}");
     }
     let sold = feed("Stock,Status\nA1,Sold\n");
-    assert!(sold.units.to_vec()[0].sold);
+    assert!(sold.listings.to_vec()[0].sold);
     assert_eq!((sold.report.sold, sold.report.accepted), (1, 0));
 }
 
@@ -176,8 +176,8 @@ fn among_duplicates_the_fullest_and_then_the_latest_row_stays() {
         (format!("A 1,{VIN},Red\na-1,{other},"), "A 1", SkipReason::DuplicateStock),
     ] {
         let feed = feed(format!("Stock,VIN,Color\n{rows}\n"));
-        assert_eq!(feed.units.len(), 1, "{rows}");
-        assert_eq!(feed.units.to_vec()[0].vehicle.stock.as_deref(), Some(kept), "{rows}");
+        assert_eq!(feed.listings.len(), 1, "{rows}");
+        assert_eq!(feed.listings.to_vec()[0].vehicle.stock.as_deref(), Some(kept), "{rows}");
         let skip = &feed.report.skips[0];
         assert_eq!(skip.reason, reason);
         assert!(skip.message.contains('2') && skip.message.contains('3'), "{skip:?}");
@@ -194,8 +194,11 @@ fn model_and_trim_are_separated_when_other_rows_explain_them() {
         "Stock,Make,Model,Trim\n1,Honda,CR-V,EX\n2,Honda,CR-V EX,\n3,Honda,CR-V EX,EX\n\
          4,Honda,CR-V Hybrid,\n5,Kia,CR-V EX,\n",
     );
-    let found: Vec<_> =
-        feed.units.iter().map(|unit| (unit.vehicle.model.unwrap(), unit.vehicle.trim)).collect();
+    let found: Vec<_> = feed
+        .listings
+        .iter()
+        .map(|listing| (listing.vehicle.model.unwrap(), listing.vehicle.trim))
+        .collect();
     let expected = ["CR-V EX", "CR-V EX", "CR-V EX", "CR-V Hybrid", "CR-V EX"];
     let expected = expected.into_iter().enumerate().map(|(at, model)| match at {
         0..3 => ("CR-V".to_owned(), Some("EX".to_owned())),
@@ -207,7 +210,7 @@ fn model_and_trim_are_separated_when_other_rows_explain_them() {
 
 #[test]
 fn every_delimiter_encoding_and_heading_style_is_understood() {
-    let expected = feed("Stock #,New/Used,Dealer Name,Make\nA1,U,Acme South,Citroën\n").units;
+    let expected = feed("Stock #,New/Used,Dealer Name,Make\nA1,U,Acme South,Citroën\n").listings;
     assert_eq!(expected.to_vec()[0].vehicle.make.as_deref(), Some("Citroën"));
     for delimiter in ["|", "\t", ";"] {
         let text =
@@ -222,7 +225,7 @@ fn every_delimiter_encoding_and_heading_style_is_understood() {
             ([0xff, 0xfe].into_iter().chain(utf_16).collect(), "UTF-16LE"),
         ] {
             let feed = feed(&bytes);
-            assert_eq!(feed.units, expected, "{delimiter:?} {encoding}");
+            assert_eq!(feed.listings, expected, "{delimiter:?} {encoding}");
             assert_eq!(feed.report.encoding, encoding);
         }
     }
@@ -234,7 +237,7 @@ fn aap_json_is_read_in_each_of_its_wrappings() {
         "list_price":20000,"price":20900.0,"year":2023,"photos":["https://cdn.example/a,b.jpg"],
         "features":["Alarm, remote"],"trim":null}"#;
     let typed = |rest: &str| format!(r#"{{"type":"inventory.search.response",{rest}}}"#);
-    let expected = feed(typed(&format!(r#""vehicles":[{vehicle}]"#))).units;
+    let expected = feed(typed(&format!(r#""vehicles":[{vehicle}]"#))).listings;
     let v = &expected.to_vec()[0].vehicle;
     assert_eq!((v.list_price, v.price), (Some(20_000), Some(20_900)));
     assert_eq!(v.status, Some(ListingStatus::Pending));
@@ -243,9 +246,9 @@ fn aap_json_is_read_in_each_of_its_wrappings() {
         format!(r#""data":{{"total":1,"vehicles":[{vehicle}]}}"#),
         format!(r#""inventory":[{vehicle}],"total":1"#),
     ] {
-        assert_eq!(feed(typed(&rest)).units, expected);
+        assert_eq!(feed(typed(&rest)).listings, expected);
     }
-    let unpriced = feed(r#"[{"stock":"A1","list_price":20000}]"#).units;
+    let unpriced = feed(r#"[{"stock":"A1","list_price":20000}]"#).listings;
     assert_eq!(unpriced.to_vec()[0].vehicle.price, Some(20_500));
     let odd = feed(r#"[1, null, {"stock":"A1"}, {"stock":{}}]"#).report;
     assert_eq!(odd.skipped_for(SkipReason::Malformed), 2);
@@ -285,7 +288,7 @@ fn rows_with_shifted_cut_off_or_oversized_cells_are_skipped() {
         [(2, SkipReason::TooManyCells), (4, SkipReason::OversizedCell), (7, SkipReason::Truncated)]
     );
     assert_eq!(feed.report.warned_of(RowWarning::FewCells), 1);
-    assert_eq!(feed.units.len(), 1);
+    assert_eq!(feed.listings.len(), 1);
 }
 
 #[test]
@@ -323,7 +326,7 @@ fn survives(bytes: &[u8]) {
     let report = &feed.report;
     assert_eq!(report.rows, report.accepted + report.sold + report.skipped);
     let mut ids = std::collections::HashSet::new();
-    for FeedUnit { vehicle, .. } in &feed.units {
+    for FeedListing { vehicle, .. } in &feed.listings {
         assert!(vehicle.status.is_some() && vehicle.updated_at == Some(now()));
         assert!(ids.insert(vehicle.vehicle_id.clone().unwrap()));
         let json = tradepost_document::json::to_value(&vehicle).unwrap();
@@ -428,7 +431,7 @@ fn a_row_of_another_dealer_or_rooftop_is_not_taken() {
         ("MP-1,,Acme South", Err(SkipReason::AnotherDealer)),
     ] {
         let feed = feed(format!("Stock,Price,Dealer ID,Dealer Name,Rooftop\nA1,20000,{row}\n"));
-        let taken = feed.units.iter().next().and_then(|unit| unit.vehicle.rooftop);
+        let taken = feed.listings.iter().next().and_then(|listing| listing.vehicle.rooftop);
         let skipped = feed.report.skips.first().map(|skip| skip.reason);
         let warned = feed.report.warnings.iter().map(|entry| entry.kind).collect::<Vec<_>>();
         match expected {
@@ -469,8 +472,8 @@ fn a_file_of_several_dealers_is_split_by_its_names() {
                 A5,,Main,1000\nA6,,,1000\nA7,9,Delta,1000\nA1,,Acme North,1000,x\n";
     let sorted = read(std::io::Cursor::new(text), &[target(), beta, gamma], now()).unwrap();
     let stocks = |feed: &DealerFeed| {
-        let stock = |unit: FeedUnit| unit.vehicle.stock.unwrap();
-        feed.units.iter().map(stock).collect::<Vec<_>>().join(" ")
+        let stock = |listing: FeedListing| listing.vehicle.stock.unwrap();
+        feed.listings.iter().map(stock).collect::<Vec<_>>().join(" ")
     };
     let found: Vec<_> = sorted.feeds.iter().map(stocks).collect();
     assert_eq!(found, ["A1", "A2 A4", "A3"]);
@@ -528,8 +531,8 @@ fn a_long_table_is_sorted_in_row_order() {
     }
     // The file ends in the middle of a row.
     text.push_str("S9999,Honda");
-    let DealerFeed { units, report } = feed(text);
-    let stocks: Vec<_> = units.iter().filter_map(|unit| unit.vehicle.stock).collect();
+    let DealerFeed { listings, report } = feed(text);
+    let stocks: Vec<_> = listings.iter().filter_map(|listing| listing.vehicle.stock).collect();
     let kept = (0..ROWS).filter(|row| row % 7 != 0);
     assert_eq!(stocks, kept.map(|row| format!("S{row}")).collect::<Vec<_>>());
     let skipped: Vec<usize> = report.skips.iter().map(|skip| skip.line).collect();

@@ -234,7 +234,7 @@ impl XmlWalk<'_, '_> {
         if !self.path.is_empty() {
             let seen = format!("the file ends in the middle of the XML, after item {}", self.items);
             // Without any vehicle the file is unreadable, not truncated.
-            if !self.sorter.has_units() {
+            if !self.sorter.has_listings() {
                 return Err(FeedError::new(seen, HINT));
             }
             self.sorter.truncated(seen);

@@ -33,7 +33,7 @@ impl Bitmap {
     }
 
     /// Creates a set of `members` over `rows` rows.
-    pub(super) fn of_rows(members: &[u32], rows: usize) -> Self {
+    pub(super) fn from_rows(members: &[u32], rows: usize) -> Self {
         let mut set = Self::empty(rows);
         set.extend(members);
         set

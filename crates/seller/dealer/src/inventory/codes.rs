@@ -216,7 +216,7 @@ impl Codes {
         for code in 0..index(distinct) {
             let members = this.span(code..code + 1);
             if is_dense(members.len(), rows) {
-                let set = Bitmap::of_rows(members, rows);
+                let set = Bitmap::from_rows(members, rows);
                 this.dense.push((code, set));
             }
         }
@@ -384,7 +384,7 @@ impl Codes {
             return set;
         }
         let Some((code, members)) = self.dense_in(&codes).first() else {
-            return Bitmap::of_rows(self.list(codes), self.codes.len());
+            return Bitmap::from_rows(self.list(codes), self.codes.len());
         };
         let mut set = members.clone();
         set.extend(self.list(codes.start..*code));

@@ -10,7 +10,7 @@ use tradepost_demo::dealer as demo;
 
 fn inventory() -> Inventory {
     let now = "2026-04-30T12:00:00Z".parse().unwrap();
-    let vehicles = demo::units(80, 7, now).into_iter().map(|unit| unit.vehicle).collect();
+    let vehicles = demo::listings(80, 7, now).into_iter().map(|listing| listing.vehicle).collect();
     let tombstone = Tombstone {
         vehicle_id: "gone".into(),
         vin: Some("1FTFW1E50NFA00001".into()),
@@ -51,7 +51,8 @@ fn snapshots_of_the_same_content_have_the_same_name() {
 #[test]
 fn a_vehicle_takes_little_room() {
     let now = "2026-04-30T12:00:00Z".parse().unwrap();
-    let vehicles = demo::units(3_000, 7, now).into_iter().map(|unit| unit.vehicle).collect();
+    let vehicles =
+        demo::listings(3_000, 7, now).into_iter().map(|listing| listing.vehicle).collect();
     let built = Inventory::build(vehicles, Vec::new()).unwrap();
     let read = Inventory::read(&built.snapshot().to_bytes()).unwrap();
     let MemoryUse { index, listings } = read.memory();

@@ -37,7 +37,7 @@ impl Features {
     ) -> Self {
         let members = rows.map(|mut rows| {
             if is_dense(rows.len(), all) {
-                Members::Many(Bitmap::of_rows(&rows, all), rows.len())
+                Members::Many(Bitmap::from_rows(&rows, all), rows.len())
             } else {
                 rows.shrink_to_fit();
                 Members::Few(rows)

@@ -206,7 +206,7 @@ fn write_index(index: &SearchIndex, out: &mut ByteWriter<impl ByteSink>) {
 fn write_rows(rows: &[u32], all: usize, out: &mut ByteWriter<impl ByteSink>) {
     if super::codes::is_dense(rows.len(), all) {
         out.u8(1);
-        Bitmap::of_rows(rows, all).words.iter().for_each(|word| out.u64(*word));
+        Bitmap::from_rows(rows, all).words.iter().for_each(|word| out.u64(*word));
     } else {
         out.u8(0);
         out.u32s(rows);
@@ -216,7 +216,7 @@ fn write_rows(rows: &[u32], all: usize, out: &mut ByteWriter<impl ByteSink>) {
 fn read_index(rows: usize, from: &mut ByteReader<'_>) -> Result<SearchIndex, SnapshotError> {
     let ids = ascending(from)?;
     let by_id = from.u32s()?;
-    let seen = Bitmap::of_rows(&by_id, by_id.len());
+    let seen = Bitmap::from_rows(&by_id, by_id.len());
     // A duplicate or invalid row makes the set of seen rows too small, and then another row would
     // have no id.
     if [ids.len(), by_id.len(), seen.len()] != [rows; 3] {

@@ -1,4 +1,4 @@
-//! Units written as feeds: clean for round trips and benchmarks, or with the defects of real
+//! Listings written as feeds: clean for round trips and benchmarks, or with the defects of real
 //! exports.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
 use tradepost_document::words;
 
-use tradepost_dealer::import::FeedUnit;
+use tradepost_dealer::import::FeedListing;
 
 pub mod formats;
 
@@ -77,25 +77,25 @@ pub struct DefectiveFeed {
     pub dirt: BTreeMap<RowDefects, usize>,
 }
 
-/// Writes the units as a HomeNet table in UTF-8, separated by `delimiter`. Sold units are marked as
+/// Writes the listings as a HomeNet table in UTF-8, separated by `delimiter`. Sold listings are marked as
 /// sold.
 ///
 /// # Errors
 /// Never in practice: writing to memory does not fail.
-pub fn homenet(units: &[FeedUnit], delimiter: u8) -> io::Result<Vec<u8>> {
-    formats::table(units, HOMENET, delimiter, true)
+pub fn homenet(listings: &[FeedListing], delimiter: u8) -> io::Result<Vec<u8>> {
+    formats::table(listings, HOMENET, delimiter, true)
 }
 
-/// Writes the units as an `inventory.search` response of AAP, whose type tells the importer that
-/// `price` is what the customer pays. Sold units have the status `sold`.
+/// Writes the listings as an `inventory.search` response of AAP, whose type tells the importer that
+/// `price` is what the customer pays. Sold listings have the status `sold`.
 ///
 /// # Errors
 /// Never in practice: a vehicle always serialises.
-pub fn aap_json(units: &[FeedUnit]) -> tradepost_document::json::Result<Vec<u8>> {
-    let mut vehicles = Vec::with_capacity(units.len());
-    for unit in units {
-        let mut vehicle = tradepost_document::json::to_value(&unit.vehicle)?;
-        if let Some(members) = vehicle.as_object_mut().filter(|_| unit.sold) {
+pub fn aap_json(listings: &[FeedListing]) -> tradepost_document::json::Result<Vec<u8>> {
+    let mut vehicles = Vec::with_capacity(listings.len());
+    for listing in listings {
+        let mut vehicle = tradepost_document::json::to_value(&listing.vehicle)?;
+        if let Some(members) = vehicle.as_object_mut().filter(|_| listing.sold) {
             members.insert("status".to_owned(), Value::from("sold"));
         }
         vehicles.push(vehicle);
@@ -107,25 +107,25 @@ pub fn aap_json(units: &[FeedUnit]) -> tradepost_document::json::Result<Vec<u8>>
     }))
 }
 
-/// Writes the units as a table in which about every other row has one defect. A unit without a
+/// Writes the listings as a table in which about every other row has one defect. A listing without a
 /// price has none, so that the report counts each defect under its own name.
 ///
 /// # Errors
 /// Never in practice: writing to memory does not fail.
-pub fn untidy(units: &[FeedUnit], seed: u64) -> io::Result<DefectiveFeed> {
+pub fn untidy(listings: &[FeedListing], seed: u64) -> io::Result<DefectiveFeed> {
     let mut rng = Rng::with_seed(seed);
     let mut dirt = BTreeMap::new();
-    let mut rows = Vec::with_capacity(units.len());
+    let mut rows = Vec::with_capacity(listings.len());
     let mut repeated = Vec::new();
-    for unit in units {
-        let mut cells = row(unit, HOMENET);
-        let spoilable = !unit.sold && unit.vehicle.price.is_some();
+    for listing in listings {
+        let mut cells = row(listing, HOMENET);
+        let spoilable = !listing.sold && listing.vehicle.price.is_some();
         if spoilable && rng.bool() {
             let kind = RowDefects::ALL
                 .get(rng.usize(0..RowDefects::ALL.len()))
                 .copied()
                 .unwrap_or(RowDefects::Repeated);
-            if spoil(&mut cells, &unit.vehicle, kind, &mut rng, &mut repeated) {
+            if spoil(&mut cells, &listing.vehicle, kind, &mut rng, &mut repeated) {
                 *dirt.entry(kind).or_default() += 1;
             }
         }

@@ -76,7 +76,7 @@ impl BuyAction {
     /// everything (`allowed_actions`).
     fn offered_by(self, product: &Product, status: MediaBuyStatus) -> Option<AvailableAction> {
         let Some(allowed) = &product.published.allowed_actions else {
-            return Some(AvailableAction::freely(self));
+            return Some(AvailableAction::new_unrestricted(self));
         };
         let has = |words: &Option<Vec<Value>>, word: &str| {
             words.as_ref().is_none_or(|words| words.iter().any(|known| known == word))
@@ -124,7 +124,7 @@ pub struct AvailableAction {
 
 impl AvailableAction {
     /// Creates an action that no product restricts.
-    const fn freely(action: BuyAction) -> Self {
+    const fn new_unrestricted(action: BuyAction) -> Self {
         Self { action, mode: ActionMode::SelfServe, sla: None, terms_ref: None }
     }
 }
@@ -182,7 +182,7 @@ fn offered(
             // Products that have left the offer are not here, and forbid nothing.
             .into_iter()
             .max_by_key(|one| (one.mode == ActionMode::RequiresApproval, one.sla.is_some()));
-        return Ok(hardest.unwrap_or_else(|| AvailableAction::freely(action)));
+        return Ok(hardest.unwrap_or_else(|| AvailableAction::new_unrestricted(action)));
     }
     // The buyer has to know whether waiting can help.
     let ever = |product: &Product| {

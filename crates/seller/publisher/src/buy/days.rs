@@ -339,7 +339,7 @@ impl PackageDays {
         let canceled = package.cancellation.iter().chain(&buy.cancellation);
         let ended = canceled.map(|canceled| canceled.canceled_at).min();
         let end = package.end_time.unwrap_or(buy.end_time);
-        Self::between(
+        Self::from_flight(
             package.start_time.unwrap_or(buy.start_time),
             end.min(ended.unwrap_or(end)),
             zone,
@@ -348,7 +348,7 @@ impl PackageDays {
 
     /// Returns the days whose moments are in a period.
     fn within(self, period: Period) -> Self {
-        let asked = Self::between(period.start, period.end, &TimeZone::UTC);
+        let asked = Self::from_flight(period.start, period.end, &TimeZone::UTC);
         // A day whose first moment is before the period is not in it.
         let begins_earlier = moment_of(asked.first).is_none_or(|at| at < period.start);
         let first = if begins_earlier { asked.first.tomorrow() } else { Ok(asked.first) };
@@ -362,7 +362,7 @@ impl PackageDays {
 
     /// Returns the days between a moment and another one, which is not included.
     #[must_use]
-    pub fn between(start: Timestamp, end: Timestamp, zone: &TimeZone) -> Self {
+    pub fn from_flight(start: Timestamp, end: Timestamp, zone: &TimeZone) -> Self {
         let day_of = |moment: Timestamp| moment.to_zoned(zone.clone()).date();
         Self { first: day_of(start), last: day_of(end.checked_sub(1.nanosecond()).unwrap_or(end)) }
     }

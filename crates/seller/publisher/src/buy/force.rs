@@ -73,7 +73,7 @@ pub fn status(
     // A pause is stored apart from the status beneath it.
     buy.status = if to == MediaBuyStatus::Paused { MediaBuyStatus::Active } else { to };
     match to {
-        MediaBuyStatus::Canceled => buy.cancellation = Some(Cancellation::by(Party::Seller, now)),
+        MediaBuyStatus::Canceled => buy.cancellation = Some(Cancellation::new(Party::Seller, now)),
         MediaBuyStatus::Rejected => buy.rejection_reason = reason.map(ToOwned::to_owned),
         // A buy that is to wait for its start must not have begun.
         MediaBuyStatus::PendingStart if buy.start_time <= now => {
@@ -302,7 +302,7 @@ pub fn seed(
         task_id: None,
         envelope: None,
         cancellation: (status == MediaBuyStatus::Canceled)
-            .then(|| Cancellation::by(Party::Seller, now)),
+            .then(|| Cancellation::new(Party::Seller, now)),
         rejection_reason: given.rejection_reason,
         plan_id: None,
         governance_context: None,

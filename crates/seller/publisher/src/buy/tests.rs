@@ -62,7 +62,7 @@ fn a_buy_stands_as_the_published_states_say() {
 }
 
 #[test]
-fn extensions_of_a_package_are_the_buyers_and_ours_under_our_name() {
+fn buyers_extensions_are_kept_but_never_replace_ours() {
     let sent = json!({"acme": {"line": 7}, "tradepost": {"deal_id": "another"}});
     let known = ExternalId("tp-1".to_owned());
     let named = Some(PackageDeal { id: Some(known), auction: None, seats: Vec::new() });

@@ -122,7 +122,7 @@ impl CountedUnit {
     /// Returns the unit that prices of a model (`enums/pricing-model.json`) count; `None` where they count none,
     /// such as flat rates.
     #[must_use]
-    pub fn of_model(model: &str) -> Option<Self> {
+    pub fn from_model(model: &str) -> Option<Self> {
         let counted = |unit, each| Some(Self { unit, each });
         match model {
             "cpm" | "vcpm" => counted(IMPRESSIONS, 1000),

@@ -533,7 +533,7 @@ impl PricingOption {
     /// Returns the unit that the price counts; `None` where it counts none.
     #[must_use]
     pub fn counted_unit(&self) -> Option<CountedUnit> {
-        CountedUnit::of_model(self.pricing_model.as_deref()?)
+        CountedUnit::from_model(self.pricing_model.as_deref()?)
     }
 
     /// Returns the price: fixed, or the floor of an auction.

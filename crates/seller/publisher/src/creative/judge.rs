@@ -128,7 +128,7 @@ impl<'a> Policies<'a> {
     }
 
     /// Returns the policies for one product.
-    pub(crate) fn on(catalogue: &'a Catalogue, product: Option<&Product>) -> Self {
+    pub(crate) fn from_product(catalogue: &'a Catalogue, product: Option<&Product>) -> Self {
         let published = product.and_then(|product| product.published.creative_policy.as_ref());
         Self::new(catalogue, published.map(Provenance::from_policy).unwrap_or_default())
     }

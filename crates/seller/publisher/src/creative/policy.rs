@@ -77,12 +77,12 @@ typed_struct! {
     /// Members of a product's `creative_policy` that are read.
     pub(crate) struct ProductCreativePolicy {
         provenance_required: Option<bool>,
-        provenance_requirements: Option<Finer>,
+        provenance_requirements: Option<ProvenanceRequirements>,
         accepted_verifiers: Option<Vec<Option<CreativeVerifier>>>,
     }
 
     /// Detailed provenance requirements.
-    pub(crate) struct Finer {
+    pub(crate) struct ProvenanceRequirements {
         require_digital_source_type: Option<bool>,
         require_disclosure_metadata: Option<bool>,
         require_embedded_provenance: Option<bool>,
@@ -114,15 +114,17 @@ impl Provenance {
     pub(crate) fn from_policy(published: &ProductCreativePolicy) -> Self {
         let required = published.provenance_required == Some(true);
         // Detailed requirements apply only when provenance is required at all.
-        let finer = published.provenance_requirements.as_ref().filter(|_| required);
-        let fine = |of: fn(&Finer) -> Option<bool>| finer.and_then(of) == Some(true);
+        let requirements = published.provenance_requirements.as_ref().filter(|_| required);
+        let requires = |of: fn(&ProvenanceRequirements) -> Option<bool>| {
+            requirements.and_then(of) == Some(true)
+        };
         let verifiers = published.accepted_verifiers.as_ref();
         let url = |known: &Option<CreativeVerifier>| known.as_ref()?.agent_url.clone();
         Self {
             required,
-            digital_source_type: fine(|finer| finer.require_digital_source_type),
-            disclosure: fine(|finer| finer.require_disclosure_metadata),
-            embedded: fine(|finer| finer.require_embedded_provenance),
+            digital_source_type: requires(|requirements| requirements.require_digital_source_type),
+            disclosure: requires(|requirements| requirements.require_disclosure_metadata),
+            embedded: requires(|requirements| requirements.require_embedded_provenance),
             verifiers: verifiers.map(|all| all.iter().filter_map(url).collect()),
         }
     }

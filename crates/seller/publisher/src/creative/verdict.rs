@@ -63,7 +63,7 @@ pub(crate) enum CreativeVerdict {
     /// The claim is false; the details for the buyer.
     Contradicted(Map),
     /// The verifier gave no answer, so that a person has to review.
-    Silent,
+    NoAnswer,
 }
 
 /// Question to a verifier with its result.
@@ -97,7 +97,7 @@ pub(crate) async fn ask(
     .into_iter();
     let results = questions.into_iter().map(|(creative_id, question)| {
         let answer = answers.next().and_then(Result::ok);
-        let verdict = answer.map_or(CreativeVerdict::Silent, |answer| question.verdict(&answer));
+        let verdict = answer.map_or(CreativeVerdict::NoAnswer, |answer| question.verdict(&answer));
         Verification { creative_id, question, verdict }
     });
     results.collect()
@@ -122,7 +122,7 @@ pub(crate) fn on_assignment(
 ) -> Option<VerifierQuestion> {
     let policy = product?.published.creative_policy.as_ref()?;
     let accepted: Vec<_> = policy.verifiers().collect();
-    VerifierQuestion::about(creative, &accepted)
+    VerifierQuestion::from_creative(creative, &accepted)
 }
 
 /// Returns the error of an assignment that needs this question. `field` is its path in the request.
@@ -139,12 +139,12 @@ pub(crate) fn against(
         Some(CreativeVerdict::Contradicted(details)) => Some(contradicted(field, details)),
         // Without a new answer the earlier result stands: that of this verifier, or of the person who
         // reviewed the creative.
-        Some(CreativeVerdict::Silent)
+        Some(CreativeVerdict::NoAnswer)
             if review == CreativeReview::Person || creative.asked.contains(&question.agent_url) =>
         {
             None
         }
-        Some(CreativeVerdict::Silent) => {
+        Some(CreativeVerdict::NoAnswer) => {
             let message = "the product's verifier did not say how the content was made, and nobody has \
                            looked at it for this product; send it under an id of its own with this \
                            assignment, so that a person does";
@@ -176,7 +176,10 @@ impl VerifierQuestion {
     /// Creates the question about a creative for one of the accepted verifiers: the first that the
     /// buyer names, otherwise the first accepted one. `None` when there is no verifier or no
     /// declaration.
-    pub(crate) fn about(creative: &GivenCreative, accepted: &[&CreativeVerifier]) -> Option<Self> {
+    pub(crate) fn from_creative(
+        creative: &GivenCreative,
+        accepted: &[&CreativeVerifier],
+    ) -> Option<Self> {
         let of_assets: Vec<Declared> =
             creative.placed("").into_iter().filter_map(|placed| placed.asset.provenance).collect();
         let all = || creative.provenance.iter().chain(&of_assets);
@@ -225,13 +228,13 @@ impl VerifierQuestion {
     pub(crate) fn verdict(&self, answer: &Map) -> CreativeVerdict {
         let answer = VerifierAnswer::read(&Value::Object(answer.clone()));
         let Some(VerifierAnswer { results: Some(results), audit_observations }) = answer else {
-            return CreativeVerdict::Silent;
+            return CreativeVerdict::NoAnswer;
         };
         let mut results = results.iter().filter_map(VerifierOutcome::read);
         let about =
             |outcome: &VerifierOutcome| outcome.feature_id.as_ref() == Some(&self.feature_id);
         let Some(outcome) = results.find(about) else {
-            return CreativeVerdict::Silent;
+            return CreativeVerdict::NoAnswer;
         };
         // Text is dropped: it is the verifier's wording and would be passed on to the buyer.
         let observed = outcome.value.filter(|value| value.is_boolean() || value.is_number());
@@ -250,7 +253,7 @@ impl VerifierQuestion {
             ])
         };
         if machine && self.is_mixed {
-            return CreativeVerdict::Silent;
+            return CreativeVerdict::NoAnswer;
         }
         let denied =
             self.claimed.as_ref().filter(|kind| !MACHINE_SOURCE_TYPES.contains(&kind.as_str()));

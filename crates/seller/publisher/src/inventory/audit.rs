@@ -79,7 +79,7 @@ pub fn check(
     now: Timestamp,
 ) -> Result<Vec<BookDifference>, InternalError> {
     let counted = Books::read(reader, now)?;
-    let expected = Books::expected(publisher, reader, &counted, now)?;
+    let expected = Books::work_out(publisher, reader, &counted, now)?;
     Ok(counted.differences(&expected))
 }
 
@@ -93,7 +93,7 @@ pub fn repair(
     now: Timestamp,
 ) -> Result<Vec<BookDifference>, InternalError> {
     let counted = Books::read(tx, now)?;
-    let expected = Books::expected(publisher, tx, &counted, now)?;
+    let expected = Books::work_out(publisher, tx, &counted, now)?;
     let differences = counted.differences(&expected);
     let holders: BTreeSet<&String> =
         counted.bookings.keys().chain(expected.bookings.keys()).collect();
@@ -161,7 +161,7 @@ impl Books {
 
     /// Works the books out from media buys, tasks and proposals. What has run of a buy is only in the books,
     /// and is taken from there.
-    fn expected(
+    fn work_out(
         publisher: &Publisher,
         reader: &dyn StoreRead,
         counted: &Self,
@@ -220,7 +220,7 @@ impl Books {
         proposal: &Proposal,
         account: Option<&Account>,
     ) {
-        let wanted = WantedUnits::of_proposal(context, proposal, account, "");
+        let wanted = WantedUnits::from_proposal(context, proposal, account, "");
         let mut days = context.days_of_wanted(&wanted);
         days.retain(|_, units| *units > 0);
         if !days.is_empty() {

@@ -53,7 +53,7 @@ pub(crate) struct AvailabilityDays {
 
 impl AvailabilityDays {
     /// Returns the days that the filters of a request name, or else the coming ones.
-    pub(crate) fn asked(filters: Option<&ProductFilters>, today: Date) -> Self {
+    pub(crate) fn from_filters(filters: Option<&ProductFilters>, today: Date) -> Self {
         let day = |text: Option<&String>| text?.parse::<Date>().ok();
         let start = day(filters.and_then(|filters| filters.start_date.as_ref()));
         let end = day(filters.and_then(|filters| filters.end_date.as_ref()));

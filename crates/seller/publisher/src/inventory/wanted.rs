@@ -41,7 +41,7 @@ pub(crate) struct WantedUnits {
 impl WantedUnits {
     /// Returns what a buy's live packages want of counted products; nothing when it has ended or is not made.
     /// `field` names the place of a package in the request.
-    pub(crate) fn of_buy(
+    pub(crate) fn from_buy(
         context: &InventoryContext<'_>,
         buy: &MediaBuy,
         field: impl Fn(usize) -> String,
@@ -53,13 +53,13 @@ impl WantedUnits {
         for (index, package) in buy.packages.iter().enumerate().filter(|(_, one)| one.is_live()) {
             let start = package.start_time.unwrap_or(buy.start_time);
             let end = package.end_time.unwrap_or(buy.end_time);
-            wanted.extend(Self::of_package(context, package, start, end, field(index)));
+            wanted.extend(Self::from_package(context, package, start, end, field(index)));
         }
         wanted
     }
 
     /// Returns what a package wants; `None` when it is not counted.
-    pub(crate) fn of_package(
+    pub(crate) fn from_package(
         context: &InventoryContext<'_>,
         package: &Package,
         start: Timestamp,
@@ -86,7 +86,7 @@ impl WantedUnits {
     }
 
     /// Returns what a proposal wants; nothing while its flight or its budget is not known.
-    pub(crate) fn of_proposal(
+    pub(crate) fn from_proposal(
         context: &InventoryContext<'_>,
         proposal: &Proposal,
         account: Option<&Account>,
@@ -195,7 +195,7 @@ impl InventoryContext<'_> {
         buy: &MediaBuy,
         known: Option<&InventoryBooking>,
     ) -> Vec<BookedPackage> {
-        let wanted = WantedUnits::of_buy(self, buy, |_| String::new());
+        let wanted = WantedUnits::from_buy(self, buy, |_| String::new());
         let mut packages = Vec::new();
         for package in &buy.packages {
             let own = known.into_iter().flat_map(|booking| &booking.packages);

@@ -55,7 +55,7 @@ tradepost_document::words! {
 }
 
 impl RemoteDeal {
-    pub(super) fn unsent(id: RemoteId) -> Self {
+    pub(super) fn new_unsent(id: RemoteId) -> Self {
         Self {
             id,
             state: None,

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use tradepost_document::catalog::Vocabulary as _;
 
-use super::progress::{StepResult, cut};
+use super::progress::{RemoteStepResult, cut};
 use super::reconcile::{Difference, DifferenceKind};
 use super::wanted::{Untranslatable, WantedOrder, short};
 use super::{DealState, PackageDeal, ProblemKind, RemoteDeal, RemoteOrder, RemoteStep};
@@ -59,7 +59,7 @@ pub(super) fn deal(
     account: Option<&Account>,
 ) -> DealSpec {
     let package_id = &package.package_id;
-    let unnamed = |package_id: &str| ExternalId::for_unnamed_deal(&buy.media_buy_id, package_id);
+    let unnamed = |package_id: &str| ExternalId::from_unnamed_deal(&buy.media_buy_id, package_id);
     // The bid of the buyer's is the most that it pays; the deal has what the publisher asks for.
     let (price, usual) = match package.price.price() {
         ProductPrice::Fixed(price) => (price, DealAuction::FixedPrice),
@@ -161,7 +161,7 @@ impl RemoteOrder {
     ) {
         let RemoteObject { id, state, .. } = object;
         let sent = Some(deal.clone());
-        let known = RemoteDeal { state, sent, ..RemoteDeal::unsent(id) };
+        let known = RemoteDeal { state, sent, ..RemoteDeal::new_unsent(id) };
         self.deals.insert(package_id.to_owned(), known);
         if matches!(state, Some(RemoteState::Rejected | RemoteState::Canceled)) {
             let detail =
@@ -171,9 +171,9 @@ impl RemoteOrder {
     }
 
     /// Returns true if a step has only asked for the state of a deal, and nothing has come of it.
-    pub(super) fn is_question(&self, step: &RemoteStep, result: &StepResult) -> bool {
+    pub(super) fn is_question(&self, step: &RemoteStep, result: &RemoteStepResult) -> bool {
         let RemoteStep::PutDeal { package_id, deal } = step else { return false };
-        let StepResult::Object(object) = result else { return false };
+        let RemoteStepResult::Object(object) = result else { return false };
         let known = self.deals.get(package_id);
         known.is_some_and(|known| known.sent.as_ref() == Some(deal) && known.state == object.state)
     }
@@ -191,7 +191,7 @@ impl RemoteOrder {
         if let RemoteStep::PutDeal { package_id, deal } = step {
             let id = RemoteId(deal.external_id.0.clone());
             let known = self.deals.entry(package_id.clone());
-            known.or_insert_with(|| RemoteDeal::unsent(id)).unsure = true;
+            known.or_insert_with(|| RemoteDeal::new_unsent(id)).unsure = true;
         }
     }
 
@@ -200,7 +200,7 @@ impl RemoteOrder {
         if let RemoteStep::PutDeal { package_id, deal } = step {
             let id = RemoteId(deal.external_id.0.clone());
             let known = self.deals.entry(package_id.clone());
-            let known = known.or_insert_with(|| RemoteDeal::unsent(id));
+            let known = known.or_insert_with(|| RemoteDeal::new_unsent(id));
             known.refused = Some(deal.clone());
             known.refusal = Some(cut(detail));
         } else if let RemoteStep::CloseDeal { package_id } = step

@@ -30,7 +30,7 @@ pub const REPORTED_AFTER: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Result of a step that succeeded.
 #[derive(Debug, Clone, PartialEq)]
-pub enum StepResult {
+pub enum RemoteStepResult {
     /// An object was made, found or changed.
     Object(RemoteObject),
     /// A state was changed or read.
@@ -94,7 +94,7 @@ impl RemoteOrder {
     }
 
     /// Stores the result of a step.
-    pub fn finish(&mut self, step: &RemoteStep, result: StepResult, now: Timestamp) {
+    pub fn finish(&mut self, step: &RemoteStep, result: RemoteStepResult, now: Timestamp) {
         self.begun = None;
         self.failures = 0;
         self.due_at = Some(now);
@@ -106,14 +106,14 @@ impl RemoteOrder {
             self.unverified |= !step.is_of_deal();
         }
         match (step, result) {
-            (_, StepResult::Seen(seen)) => self.compare(*seen, now),
-            (RemoteStep::CreateOrder { order }, StepResult::Object(object)) => {
+            (_, RemoteStepResult::Seen(seen)) => self.compare(*seen, now),
+            (RemoteStep::CreateOrder { order }, RemoteStepResult::Object(object)) => {
                 let sent = order.clone();
                 let RemoteObject { id, state, .. } = object;
                 self.order = Some(RemoteOrderObject { id, state, sent, approved: false });
                 self.line_items.clear();
             }
-            (RemoteStep::CreateLineItem { line_item }, StepResult::Object(object)) => {
+            (RemoteStep::CreateLineItem { line_item }, RemoteStepResult::Object(object)) => {
                 let made = RemoteLineItem {
                     id: object.id,
                     state: object.state,
@@ -125,7 +125,7 @@ impl RemoteOrder {
                 };
                 self.line_items.insert(line_item.package_id.clone(), made);
             }
-            (RemoteStep::CreateCreative { creative }, StepResult::Object(object)) => {
+            (RemoteStep::CreateCreative { creative }, RemoteStepResult::Object(object)) => {
                 let made = RemoteCreative { id: Some(object.id), seen: false, refusal: None };
                 self.creatives.insert(creative.external_id.0.clone(), made);
             }
@@ -137,17 +137,17 @@ impl RemoteOrder {
             (RemoteStep::ChangeLineItem { line_item }, result) => {
                 if let Some(known) = self.line_items.get_mut(&line_item.package_id) {
                     known.sent = line_item.clone();
-                    if let StepResult::Object(object) = result {
+                    if let RemoteStepResult::Object(object) = result {
                         known.id = object.id;
                         known.state = object.state.or(known.state);
                     }
                 }
             }
-            (RemoteStep::ApproveOrder, StepResult::State(state)) => self.approved(state, now),
-            (RemoteStep::ReadState, StepResult::State(state)) => {
+            (RemoteStep::ApproveOrder, RemoteStepResult::State(state)) => self.approved(state, now),
+            (RemoteStep::ReadState, RemoteStepResult::State(state)) => {
                 self.read_state(state, now);
             }
-            (RemoteStep::PutDeal { package_id, deal }, StepResult::Object(object)) => {
+            (RemoteStep::PutDeal { package_id, deal }, RemoteStepResult::Object(object)) => {
                 self.sent_deal(package_id, deal, object, now);
             }
             (RemoteStep::CloseDeal { package_id }, _) => self.closed_deal(package_id),
@@ -161,7 +161,7 @@ impl RemoteOrder {
     }
 
     /// Stores the result of a step that concerns one line item.
-    fn finish_part(&mut self, step: &RemoteStep, result: &StepResult) {
+    fn finish_part(&mut self, step: &RemoteStep, result: &RemoteStepResult) {
         let item = step.package_id().and_then(|package_id| self.line_items.get_mut(package_id));
         let Some(item) = item else { return };
         match step {
@@ -187,7 +187,7 @@ impl RemoteOrder {
             | RemoteStep::ReadState
             | RemoteStep::Verify => {}
         }
-        if let StepResult::State(state) = result {
+        if let RemoteStepResult::State(state) = result {
             item.state = Some(*state);
         }
     }
@@ -271,7 +271,7 @@ impl RemoteOrder {
                 self.repeat_at(wait(pause(self.failures)));
             }
             StepError::Missing { .. } if matches!(step, RemoteStep::CancelOrder) => {
-                self.finish(step, StepResult::State(RemoteState::Canceled), now);
+                self.finish(step, RemoteStepResult::State(RemoteState::Canceled), now);
             }
             StepError::Missing { .. }
                 if matches!(
@@ -279,11 +279,11 @@ impl RemoteOrder {
                     RemoteStep::CancelLineItem { .. } | RemoteStep::CloseDeal { .. }
                 ) =>
             {
-                self.finish(step, StepResult::Done, now);
+                self.finish(step, RemoteStepResult::Done, now);
             }
             // It was closed by a request whose answer was lost.
             StepError::Conflict { .. } if matches!(step, RemoteStep::CloseDeal { .. }) => {
-                self.finish(step, StepResult::Done, now);
+                self.finish(step, RemoteStepResult::Done, now);
             }
             // Something that was confirmed before may be gone: it is looked for, and made again.
             StepError::Missing { .. }
@@ -373,7 +373,7 @@ impl RemoteOrder {
     }
 
     /// Stores what was looked up of a step in doubt: the object that it has made, or that it did nothing.
-    pub fn resolve(&mut self, step: &RemoteStep, found: Option<StepResult>, now: Timestamp) {
+    pub fn resolve(&mut self, step: &RemoteStep, found: Option<RemoteStepResult>, now: Timestamp) {
         match found {
             Some(result) => self.finish(step, result, now),
             None => {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tradepost_document::json::from_value;
 use tradepost_document::json::json;
 
-use super::progress::{StepError, StepResult};
+use super::progress::{RemoteStepResult, StepError};
 use super::reconcile::differences;
 use super::seen::SeenOrder;
 use super::steps::next_steps;
@@ -28,7 +28,7 @@ fn now() -> Timestamp {
 
 fn line_item(package_id: &str) -> LineItemSpec {
     LineItemSpec {
-        external_id: ExternalId::for_line_item("mb", package_id),
+        external_id: ExternalId::from_line_item("mb", package_id),
         name: package_id.to_owned(),
         package_id: package_id.to_owned(),
         inventory: vec!["unit".to_owned()],
@@ -68,7 +68,7 @@ fn wanted() -> WantedOrder {
     WantedOrder {
         state: WantedState::Live,
         order: OrderSpec {
-            external_id: ExternalId::for_order("mb"),
+            external_id: ExternalId::from_order("mb"),
             name: "order".to_owned(),
             advertiser: None,
             advertiser_name: "acme".to_owned(),
@@ -94,20 +94,24 @@ fn fresh() -> RemoteOrder {
     from_value(stored).unwrap()
 }
 
-fn object(id: &str) -> StepResult {
-    StepResult::Object(RemoteObject { id: RemoteId(id.to_owned()), external_id: None, state: None })
+fn object(id: &str) -> RemoteStepResult {
+    RemoteStepResult::Object(RemoteObject {
+        id: RemoteId(id.to_owned()),
+        external_id: None,
+        state: None,
+    })
 }
 
 /// The result that an ad server gives to a step that it does.
-fn result(step: &RemoteStep) -> StepResult {
+fn result(step: &RemoteStep) -> RemoteStepResult {
     match step {
         RemoteStep::CreateOrder { .. } => object("o"),
         RemoteStep::CreateLineItem { line_item } | RemoteStep::ChangeLineItem { line_item } => {
             object(&format!("l-{}", line_item.package_id))
         }
         RemoteStep::CreateCreative { .. } => object("c"),
-        RemoteStep::ApproveOrder => StepResult::State(RemoteState::Ready),
-        RemoteStep::Verify => StepResult::Seen(Box::new(seen())),
+        RemoteStep::ApproveOrder => RemoteStepResult::State(RemoteState::Ready),
+        RemoteStep::Verify => RemoteStepResult::Seen(Box::new(seen())),
         RemoteStep::ChangeOrder { .. }
         | RemoteStep::Associate { .. }
         | RemoteStep::Dissociate { .. }
@@ -118,7 +122,7 @@ fn result(step: &RemoteStep) -> StepResult {
         | RemoteStep::CancelOrder
         | RemoteStep::PutDeal { .. }
         | RemoteStep::CloseDeal { .. }
-        | RemoteStep::ReadState => StepResult::Done,
+        | RemoteStep::ReadState => RemoteStepResult::Done,
     }
 }
 
@@ -126,7 +130,7 @@ fn seen() -> SeenOrder {
     let view = |package: &str| RemoteLineItemView {
         object: RemoteObject {
             id: RemoteId(format!("l-{package}")),
-            external_id: Some(ExternalId::for_line_item("mb", package)),
+            external_id: Some(ExternalId::from_line_item("mb", package)),
             state: None,
         },
         start_time: None,

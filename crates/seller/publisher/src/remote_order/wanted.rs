@@ -172,7 +172,7 @@ fn order(buy: &MediaBuy, account: Option<&Account>, name: &str, terms: &OrderTer
     let live = buy.packages.iter().filter(|package| package.is_live());
     let carried = live.filter(|package| package.ad_server.is_some() && !package.is_deal());
     OrderSpec {
-        external_id: ExternalId::for_order(name),
+        external_id: ExternalId::from_order(name),
         name: short(&format!("{advertiser_name} {}", buy.media_buy_id)),
         advertiser: terms.advertiser.clone(),
         advertiser_name: short(&advertiser_name),
@@ -289,7 +289,7 @@ fn line_item(
     }
     let targeting = package.shown.targeting_overlay.clone().unwrap_or_default();
     Ok(LineItemSpec {
-        external_id: ExternalId::for_line_item(order, &package.package_id),
+        external_id: ExternalId::from_line_item(order, &package.package_id),
         name: short(&format!("{} {}", package.product_id, package.package_id)),
         package_id: package.package_id.clone(),
         inventory: inventory.inventory.clone(),
@@ -377,7 +377,7 @@ fn creative(stored: &Stored<Creative>, terms: &OrderTerms) -> Option<CreativeSpe
 impl PackageInventory {
     /// Returns the inventory of a product, if it names any.
     #[must_use]
-    pub fn of_product(product: &Product) -> Option<Self> {
+    pub fn from_product(product: &Product) -> Option<Self> {
         let terms = product.terms.ad_server.as_ref()?;
         let sizes = product.formats().iter().filter_map(|format| {
             let width = pixels(format.width)?;

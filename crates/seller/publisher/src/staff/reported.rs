@@ -119,7 +119,7 @@ impl RowProblem {
 
     /// Creates the problem of a whole row.
     #[must_use]
-    pub fn of_row(row: usize, message: &str, hint: &str) -> Self {
+    pub fn from_row(row: usize, message: &str, hint: &str) -> Self {
         Self { row, field: None, message: message.to_owned(), hint: hint.to_owned() }
     }
 }
@@ -176,11 +176,11 @@ pub fn report_days(
 ) -> Result<Vec<ReportedBuy>, ReportRefused> {
     let mut problems = earlier.to_vec();
     if rows.is_empty() && problems.is_empty() {
-        problems.push(RowProblem::of_row(1, "there are no rows", "send at least one day"));
+        problems.push(RowProblem::from_row(1, "there are no rows", "send at least one day"));
     }
     if rows.len() > MAX_ROWS {
         let message = format!("there are {} rows, and at most {MAX_ROWS} are taken", rows.len());
-        problems.push(RowProblem::of_row(MAX_ROWS + 1, &message, "send them in several parts"));
+        problems.push(RowProblem::from_row(MAX_ROWS + 1, &message, "send them in several parts"));
         return Err(ReportRefused::Problems(problems));
     }
     let zone = publisher.profile.catalogue.inventory.time_zone.clone();
@@ -273,7 +273,7 @@ impl RowReader<'_> {
         if let Some(first) = buy_rows.seen.get(&seen) {
             let message = format!("the package and day are those of row {first}");
             let hint = "add the rows up, so that each package and day has one";
-            problems.push(RowProblem::of_row(row.row, &message, hint));
+            problems.push(RowProblem::from_row(row.row, &message, hint));
             return Ok(());
         }
         buy_rows.seen.insert(seen, row.row);
@@ -322,7 +322,7 @@ impl RowReader<'_> {
             row.line_item_id.clone().map(BuyName::LineItem),
         ];
         let Some(name) = names.into_iter().flatten().next() else {
-            problems.push(RowProblem::of_row(
+            problems.push(RowProblem::from_row(
                 row.row,
                 "names neither a media buy nor a line item",
                 "give media_buy_id and package_id, or line_item_id",
@@ -454,7 +454,7 @@ fn check_day(
     }
     let start = package.start_time.unwrap_or(buy.start_time);
     let end = package.end_time.unwrap_or(buy.end_time);
-    let flight = PackageDays::between(start, end, zone);
+    let flight = PackageDays::from_flight(start, end, zone);
     let latest = flight.last.checked_add(DAYS_AFTER_FLIGHT.days()).unwrap_or(Date::MAX);
     if row.day < flight.first {
         let message = format!("the flight begins on {}", flight.first);

@@ -126,7 +126,7 @@ fn apply(
         DecisionStep::Cancel => {
             buy.status = MediaBuyStatus::Canceled;
             buy.hold = None;
-            let cancellation = Cancellation::by(Party::Seller, finisher.now);
+            let cancellation = Cancellation::new(Party::Seller, finisher.now);
             buy.cancellation = Some(Cancellation { reason, ..cancellation });
             "canceled"
         }

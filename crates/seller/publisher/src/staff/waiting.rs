@@ -32,7 +32,7 @@ pub struct WaitingCursor {
 }
 
 impl WaitingCursor {
-    fn of(record: &EntityRecord) -> Self {
+    fn from_record(record: &EntityRecord) -> Self {
         Self { created_at: record.created_at, place: record.place }
     }
 }
@@ -157,13 +157,13 @@ impl Walk<'_> {
             order: Order::Oldest,
             from: self.after.map(|after| after.created_at),
             limit: SLICE,
-            ..Query::in_state(state)
+            ..Query::with_state(state)
         };
         let mut looked_at = 0;
         loop {
             let slice = self.view.reader.page::<T>(&query, self.view.now)?;
             for stored in &slice {
-                let cursor = WaitingCursor::of(&stored.record);
+                let cursor = WaitingCursor::from_record(&stored.record);
                 if self.after.is_some_and(|after| cursor <= after) || !waits(stored) {
                     continue;
                 }
@@ -180,7 +180,7 @@ impl Walk<'_> {
             }
             looked_at += slice.len();
             if looked_at >= MOST_LOOKED_AT {
-                part.ended_at = slice.last().map(|last| WaitingCursor::of(&last.record));
+                part.ended_at = slice.last().map(|last| WaitingCursor::from_record(&last.record));
                 return Ok(part);
             }
             query.continue_behind(slice.iter().map(|stored| &stored.record));

@@ -161,19 +161,19 @@ pub struct Query {
 impl Query {
     /// Selects all records of a tenant.
     #[must_use]
-    pub fn of_owner(owner: &str) -> Self {
+    pub fn with_owner(owner: &str) -> Self {
         Self { owner: Some(owner.to_owned()), ..Self::default() }
     }
 
     /// Selects all records of an account.
     #[must_use]
-    pub fn of_account(account: &str) -> Self {
+    pub fn with_account(account: &str) -> Self {
         Self { account: Some(account.to_owned()), ..Self::default() }
     }
 
     /// Selects all records in a state.
     #[must_use]
-    pub fn in_state(state: &str) -> Self {
+    pub fn with_state(state: &str) -> Self {
         Self { states: vec![state.to_owned()], ..Self::default() }
     }
 

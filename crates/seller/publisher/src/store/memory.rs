@@ -40,7 +40,7 @@ impl MemoryPublisherStore {
 struct MemoryTx(RefCell<MemoryState>);
 
 impl StoreRead for MemoryTx {
-    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+    fn owner_of(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         let found = self.get(kind, id)?;
         Ok(found.map(|record| EntityOwner { owner: record.owner, account: record.account }))
     }

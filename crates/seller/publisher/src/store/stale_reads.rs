@@ -26,7 +26,7 @@ const MOST: usize = 20_000;
 /// Read operation, as the key of the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum RecentQuery {
-    Whose(EntityKind, String),
+    OwnerOf(EntityKind, String),
     Get(EntityKind, String),
     List(EntityKind, Query),
 }
@@ -34,14 +34,14 @@ enum RecentQuery {
 /// Result of a read operation.
 #[derive(Debug, Clone)]
 enum RecentResult {
-    Whose(Option<EntityOwner>),
+    OwnerOf(Option<EntityOwner>),
     Records(Vec<EntityRecord>),
 }
 
 impl RecentResult {
     fn size(&self) -> usize {
         match self {
-            Self::Whose(_) => 1,
+            Self::OwnerOf(_) => 1,
             Self::Records(records) => 1 + records.len(),
         }
     }
@@ -103,10 +103,10 @@ pub(crate) struct RecordingReader<'a> {
 }
 
 impl StoreRead for RecordingReader<'_> {
-    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
-        let found = self.reader.whose(kind, id)?;
-        let asked = RecentQuery::Whose(kind, id.to_owned());
-        self.recent.note(asked, RecentResult::Whose(found.clone()), self.now);
+    fn owner_of(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+        let found = self.reader.owner_of(kind, id)?;
+        let asked = RecentQuery::OwnerOf(kind, id.to_owned());
+        self.recent.note(asked, RecentResult::OwnerOf(found.clone()), self.now);
         Ok(found)
     }
 
@@ -189,15 +189,15 @@ impl<'a> StaleReader<'a> {
     fn records(&self, asked: &RecentQuery) -> Result<Vec<EntityRecord>, InternalError> {
         match self.find(asked)? {
             RecentResult::Records(records) => Ok(records),
-            RecentResult::Whose(_) => Err(self.lacks()),
+            RecentResult::OwnerOf(_) => Err(self.lacks()),
         }
     }
 }
 
 impl StoreRead for StaleReader<'_> {
-    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
-        match self.find(&RecentQuery::Whose(kind, id.to_owned()))? {
-            RecentResult::Whose(whose) => Ok(whose),
+    fn owner_of(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+        match self.find(&RecentQuery::OwnerOf(kind, id.to_owned()))? {
+            RecentResult::OwnerOf(owner) => Ok(owner),
             RecentResult::Records(_) => Err(self.lacks()),
         }
     }
@@ -242,8 +242,8 @@ mod tests {
         let now = Duration::ZERO;
         let note = |id: usize, now| {
             recent.note(
-                RecentQuery::Whose(EntityKind::Account, id.to_string()),
-                RecentResult::Whose(None),
+                RecentQuery::OwnerOf(EntityKind::Account, id.to_string()),
+                RecentResult::OwnerOf(None),
                 now,
             );
         };
@@ -255,7 +255,7 @@ mod tests {
         note(MOST, now);
         assert_eq!(size(), (MOST, MOST));
         let is_known = |id: usize| {
-            let asked = RecentQuery::Whose(EntityKind::Account, id.to_string());
+            let asked = RecentQuery::OwnerOf(EntityKind::Account, id.to_string());
             recent.with(|recent| recent.usable(&asked, Duration::ZERO).is_some())
         };
         assert!(

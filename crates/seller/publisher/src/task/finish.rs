@@ -266,7 +266,7 @@ impl TaskFinisher<'_> {
             let id = named.unwrap_or(&draft.media_buy_id).to_owned();
             // The payload is a test's own invention and may name an existing buy, perhaps another tenant's;
             // that one is left alone, and the task ends all the same.
-            if fails || self.tx.whose(EntityKind::MediaBuy, &id)?.is_some() {
+            if fails || self.tx.owner_of(EntityKind::MediaBuy, &id)?.is_some() {
                 self.release(&task, &draft)?;
                 task.thing.asked = Some(draft);
             } else {
@@ -329,11 +329,11 @@ impl TaskFinisher<'_> {
         // A draft of an earlier version has no days booked yet.
         let field = |index| format!("packages[{index}].product_id");
         let is_sandbox = self.is_for_tests(task)?;
-        let days = ExclusiveDays::of_buy(draft, &products, is_sandbox, field);
+        let days = ExclusiveDays::from_buy(draft, &products, is_sandbox, field);
         let own = [draft.media_buy_id.as_str()];
         errors.extend(exclusive::taken_days(self.tx, &days, &own, self.now)?);
         let inventory = self.inventory(&products, is_sandbox);
-        let wanted = WantedUnits::of_buy(&inventory, draft, field);
+        let wanted = WantedUnits::from_buy(&inventory, draft, field);
         errors.extend(inventory.shortages(self.tx, &wanted, Some(draft), None)?);
         if products.iter().any(|product| product.terms.declines && draft.has(product)) {
             let message = format!("{DECLINED}; choose another product or ask the seller");
@@ -479,7 +479,7 @@ impl TaskFinisher<'_> {
         let push = task.push.as_ref()?;
         let url = push.url.as_ref()?;
         let mut result = task.result.clone().unwrap_or_default();
-        if let Some(tool) = AdcpTool::of_name(&task.task_type) {
+        if let Some(tool) = AdcpTool::from_any_name(&task.task_type) {
             translate(tool, task.release, &mut result);
         }
         if let Some(context) = &task.context {

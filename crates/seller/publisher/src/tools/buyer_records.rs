@@ -27,7 +27,7 @@ pub(super) fn library<T: Entity>(
     let account = &account.record.id;
     let found: Vec<Stored<T>> = match wanted {
         Wanted::All => {
-            let query = Query { account: Some(account.clone()), ..Query::of_owner(owner) };
+            let query = Query { account: Some(account.clone()), ..Query::with_owner(owner) };
             reader.all(&query)?
         }
         Wanted::Named(ids) => {

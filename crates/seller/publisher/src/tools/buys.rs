@@ -19,7 +19,7 @@ use crate::refusals::{self, ToolError};
 use crate::resolve::CallerReach;
 use crate::services::Supply;
 use crate::store::{ReadExtent, StoreRead, Stored};
-use crate::tool_call::ToolCall;
+use crate::tool_call::AdcpToolCall;
 use crate::tool_context::{Prepared, ToolContext};
 use crate::{availability, spending};
 
@@ -47,7 +47,7 @@ pub(super) use update::perform as update;
 /// refused here, before any of them is called.
 pub(super) async fn prepare_purchase(
     publisher: &Publisher,
-    call: &ToolCall,
+    call: &AdcpToolCall,
     form: &CreateMediaBuy,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
@@ -60,7 +60,7 @@ pub(super) async fn prepare_purchase(
 /// Collects what a change needs from other services.
 pub(super) async fn prepare_change(
     publisher: &Publisher,
-    call: &ToolCall,
+    call: &AdcpToolCall,
     form: &UpdateMediaBuy,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
@@ -84,7 +84,7 @@ struct BuyQuestions {
 /// was refused before.
 async fn prepared(
     publisher: &Publisher,
-    call: &ToolCall,
+    call: &AdcpToolCall,
     admitted: &Admitted,
     supply: Option<Supply>,
     questions: impl FnOnce(&BuyContext<'_>) -> Result<BuyQuestions, ToolError>,
@@ -94,7 +94,7 @@ async fn prepared(
         let offer = publisher.products(reader)?;
         let asked = Verifiers::Asked(&verifiers);
         let context =
-            BuyContext::at(publisher, call, admitted, reader, &offer, supply.as_ref(), asked);
+            BuyContext::new(publisher, call, admitted, reader, &offer, supply.as_ref(), asked);
         let questions = questions(&context)?;
         Ok::<_, ToolError>((questions, verifiers.into_inner()))
     };
@@ -161,9 +161,9 @@ impl<'a> BuyContext<'a> {
         self.offer.iter().find(|product| product.id() == id)
     }
 
-    fn at(
+    fn new(
         publisher: &'a Publisher,
-        call: &ToolCall,
+        call: &AdcpToolCall,
         admitted: &'a Admitted,
         reader: &'a dyn StoreRead,
         offer: &'a [Product],
@@ -180,7 +180,7 @@ impl<'a> BuyContext<'a> {
     fn from_work(work: &'a ToolContext<'_>, offer: &'a [Product]) -> Self {
         let ToolContext { publisher, call, admitted, prepared, reader, .. } = work;
         let answered = Verifiers::Answered(&prepared.verifications);
-        Self::at(publisher, call, admitted, *reader, offer, prepared.supply.as_ref(), answered)
+        Self::new(publisher, call, admitted, *reader, offer, prepared.supply.as_ref(), answered)
     }
 }
 

@@ -43,7 +43,7 @@ impl Buys {
     }
 
     /// Reads only the media buys with one of these packages or creatives.
-    fn naming<'a>(
+    fn read_naming<'a>(
         admitted: &Admitted,
         reader: &dyn StoreRead,
         packages: impl Iterator<Item = &'a str>,
@@ -162,7 +162,7 @@ fn buys_of(
     }
     let packages = form.assignments.iter().map(|assignment| assignment.package_id.as_str());
     let known = library.keys().map(String::as_str);
-    Buys::naming(admitted, reader, packages, named(form).chain(known))
+    Buys::read_naming(admitted, reader, packages, named(form).chain(known))
 }
 
 /// Returns true when a creative is assigned to a package.

@@ -99,7 +99,7 @@ type History = (Vec<Stored<GovernanceCheck>>, Vec<Stored<GovernanceOutcome>>);
 /// Returns all checks and outcomes of a plan in chronological order.
 fn history(work: &ToolContext<'_>, plan_id: &str) -> Result<History, InternalError> {
     let reach = &work.admitted.reach;
-    let query = Query::in_state(plan_id);
+    let query = Query::with_state(plan_id);
     Ok((reach.all(work.reader, &query)?, reach.all(work.reader, &query)?))
 }
 

@@ -16,8 +16,8 @@ use crate::forms::products::{
 };
 use crate::publisher::Publisher;
 use crate::refusals::{self, AdcpRefusal, ToolError};
-use crate::reply::{Lasts, ToolReply, object};
-use crate::tool_call::ToolCall;
+use crate::reply::{ReplyLifetime, ToolReply, object};
+use crate::tool_call::AdcpToolCall;
 use crate::tool_context::{Prepared, SearchContext, ToolContext, WorkStop};
 
 mod filters;
@@ -81,22 +81,23 @@ pub(super) fn perform(work: &SearchContext<'_>, form: &GetProducts) -> Result<To
         let message = "a brief goes with buying_mode brief alone, and was not looked at";
         reply.warnings.push(refusals::warning(refusals::invalid("brief", message)));
     }
-    reply.lasts = lasts(work, form);
+    reply.lifetime = lifetime(work, form);
     Ok(reply)
 }
 
 /// Returns how long the reply can be cached. Results of `refine`, and replies that state the age of
 /// their data, are not cached.
-fn lasts(work: &ToolContext<'_>, form: &GetProducts) -> Option<Lasts> {
+fn lifetime(work: &ToolContext<'_>, form: &GetProducts) -> Option<ReplyLifetime> {
     let supply = work.prepared.supply.as_ref().filter(|supply| supply.stale.is_none())?;
-    let lasts = || Lasts { until: work.expiry.next(), sold_out: supply.sold_out.clone() };
-    (form.buying_mode != BuyingMode::Refine).then(lasts)
+    let lifetime =
+        || ReplyLifetime { until: work.expiry.next(), sold_out: supply.sold_out.clone() };
+    (form.buying_mode != BuyingMode::Refine).then(lifetime)
 }
 
 /// Asks the ad server for sold-out products.
 pub(super) async fn prepare(
     publisher: &Publisher,
-    _: &ToolCall,
+    _: &AdcpToolCall,
     _: &GetProducts,
     _: &Admitted,
 ) -> Result<Prepared, ToolError> {

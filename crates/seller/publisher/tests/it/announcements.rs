@@ -55,7 +55,7 @@ fn ended(row: &Value) -> String {
 /// What addresses were asked since the last time; each question fits its published schema.
 fn challenged(harness: &Harness) -> Vec<Value> {
     let asked = std::mem::take(&mut *harness.services.challenged.lock().unwrap());
-    let read = |challenge: &tradepost_publisher::services::Challenge| {
+    let read = |challenge: &tradepost_publisher::services::SubscriberChallenge| {
         let body: Value = tradepost_document::json::from_str(&challenge.body).unwrap();
         for release in [AdcpRelease::V3_1, AdcpRelease::V3_2] {
             let found = schemas::against(release, "core/webhook-challenge.json", &body);
@@ -148,7 +148,7 @@ fn a_subscriber_is_active_once_its_address_answered_the_challenge() {
 
 #[test]
 fn an_answer_says_the_word_back_and_nothing_else() {
-    let challenge = tradepost_publisher::services::Challenge {
+    let challenge = tradepost_publisher::services::SubscriberChallenge {
         url: String::new(),
         word: "word".to_owned(),
         body: String::new(),

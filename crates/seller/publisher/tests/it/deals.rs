@@ -55,20 +55,20 @@ fn deal_package(changes: Value) -> Value {
 }
 
 #[test]
-fn a_deal_is_sold_with_its_id_and_waits_for_no_creatives() {
+fn a_deal_is_sold_with_an_id_and_without_creatives() {
     let shop = shop(Some(deals()));
     let made = shop.create(json!({"packages": [deal_package(json!({})), deal_package(json!({}))]}));
     assert_eq!(made["media_buy_status"], "pending_start", "{made}");
     let buy = made["media_buy_id"].as_str().unwrap();
     let packages = made["packages"].as_array().unwrap();
     for package in packages {
-        let id = ExternalId::for_deal(buy, package["package_id"].as_str().unwrap());
+        let id = ExternalId::from_deal(buy, package["package_id"].as_str().unwrap());
         assert_eq!(package["ext"], json!({"tradepost": {"deal_id": id}}), "{package}");
     }
     // A package that is added later is named in the same way.
     let added = shop.update(buy, json!({"new_packages": [deal_package(json!({}))]}));
     let added = &added["affected_packages"][0];
-    let id = ExternalId::for_deal(buy, added["package_id"].as_str().unwrap_or_default());
+    let id = ExternalId::from_deal(buy, added["package_id"].as_str().unwrap_or_default());
     assert_eq!(added["ext"]["tradepost"]["deal_id"], json!(id), "{added}");
     let listed = shop.ask(AdcpTool::GetMediaBuys, json!({"media_buy_ids": [buy]}));
     let listed = &listed["media_buys"][0]["packages"];
@@ -85,7 +85,7 @@ fn a_deal_is_sold_with_its_id_and_waits_for_no_creatives() {
 fn deal_ids_are_short_and_each_package_has_its_own() {
     let random = |prefix: &str, number: u64| format!("{prefix}_{number:032x}");
     let ids: BTreeSet<String> = (0..1_000)
-        .map(|number| ExternalId::for_deal(&random("mb", number / 10), &random("pkg", number)).0)
+        .map(|number| ExternalId::from_deal(&random("mb", number / 10), &random("pkg", number)).0)
         .collect();
     assert_eq!(ids.len(), 1_000);
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -94,7 +94,7 @@ fn deal_ids_are_short_and_each_package_has_its_own() {
         // Nothing that is taken for a digit, or the other way round.
         assert!(!id.contains(['i', 'l', 'o', 'u']), "{id}");
     }
-    expect!["tp-69xwy-c48w6-m73j6-7verq"].assert_eq(&ExternalId::for_deal("mb", "p1").0);
+    expect!["tp-69xwy-c48w6-m73j6-7verq"].assert_eq(&ExternalId::from_deal("mb", "p1").0);
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn spend(shop: &mut Shop, made: &Value, spend: u64) {
 }
 
 #[test]
-fn a_budget_that_is_lowered_to_what_is_spent_is_told_and_over_deals_are_not_read() {
+fn staff_hear_of_spent_budgets_until_the_deal_is_over() {
     let mut shop = shop(Some(deals()));
     let long = shop.create(json!({"packages": [deal_package(json!({"budget": 1000}))]}));
     let short = json!({"budget": 1000, "end_time": "2026-07-08T00:00:00Z"});

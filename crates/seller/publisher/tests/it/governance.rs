@@ -78,7 +78,7 @@ fn without_its_consent_nothing_comes_about() {
         ("expired", decides(json!({"expires_at": "2026-05-01T00:00:00Z"}))),
         ("about another plan", decides(json!({"plan_id": "plan_8"}))),
         ("no decision", decides(json!({"verdict": "maybe"}))),
-        ("silent", Err(CallError::Silent)),
+        ("silent", Err(CallError::NoAnswer)),
         ("no such plan", refused("PLAN_NOT_FOUND")),
         ("suspended", refused("CAMPAIGN_SUSPENDED")),
         ("a bad token", refused("PERMISSION_DENIED")),

@@ -70,9 +70,9 @@ struct CountingTx<'a, S: ?Sized> {
 }
 
 impl<S: StoreRead + ?Sized> StoreRead for CountingTx<'_, S> {
-    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+    fn owner_of(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         self.counts.add_of(kind, 0);
-        self.inner.whose(kind, id)
+        self.inner.owner_of(kind, id)
     }
 
     fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {

@@ -207,7 +207,7 @@ fn what_the_ad_server_cannot_do_is_refused_at_its_field() {
 }
 
 #[test]
-fn an_ad_server_that_is_down_sells_nothing_and_can_be_tried_again() {
+fn a_failed_order_check_sells_nothing_and_can_be_repeated() {
     let shop = shop();
     let order = json!({"idempotency_key": "try-it-once-more-1", "packages": [carried("carried", json!({}))]});
     let retry_after = Some(Duration::from_secs(5));
@@ -246,7 +246,7 @@ fn guaranteed_packages_are_sold_as_far_as_there_is_something_left() {
 }
 
 #[test]
-fn a_change_is_asked_about_as_far_as_the_ad_server_could_refuse_it() {
+fn the_ad_server_is_asked_only_what_a_change_adds() {
     let shop = shop();
     let made = shop.buy_of(json!([carried("promised", json!({})), carried("manual", json!({}))]));
     let buy = made["media_buy_id"].as_str().unwrap();

@@ -185,7 +185,7 @@ fn all_problems_of_all_rows_are_listed_and_nothing_is_stored() {
         json!({"package": "pkg_3", "day": "2026-07-04", "spend": 12}),
         json!({"package": "pkg_3", "day": "2026-07-05", "spend": 4000}),
     ];
-    let unread = RowProblem::of_row(3, "cannot be read", "write it again");
+    let unread = RowProblem::from_row(3, "cannot be read", "write it again");
     let problems = report_beside(&shop, &rows(&bad), &[unread]).unwrap_err();
     expect![[r#"
         2: names neither a media buy nor a line item; give media_buy_id and package_id, or line_item_id
@@ -455,7 +455,7 @@ fn pull_day(shop: &Shop, day: &str, impressions: u64, is_final: bool) {
 }
 
 #[test]
-fn a_late_report_of_the_ad_server_opens_nothing_that_is_final() {
+fn late_reports_of_the_ad_server_reopen_nothing_final() {
     for is_known_before in [false, true] {
         let mut shop = july();
         shop.harness.now = "2026-08-02T00:00:00Z".parse().unwrap();
@@ -637,7 +637,7 @@ fn days_are_those_of_the_publishers_time_zone() {
 }
 
 #[test]
-fn a_lifetime_is_not_final_while_a_day_of_it_lasts_east_of_utc() {
+fn a_lifetime_is_final_only_after_its_last_local_day() {
     let inventory = from_str(r#"{"time_zone": "Asia/Tokyo"}"#).unwrap();
     let products = vec![product("display", fixed(8.0, "USD"), json!({}), ProductTerms::default())];
     let catalogue = Catalogue { products, inventory, ..Catalogue::default() };
@@ -693,10 +693,9 @@ fn new_reports(shop: &mut Shop, moment: &str, seen: &mut usize) -> String {
     shop.harness.now = moment.parse().unwrap();
     shop.tick();
     shop.tick();
-    let read = shop
-        .harness
-        .store
-        .look(|reader| reader.all::<QueuedNotification>(&Query::in_state(QueuedNotification::DUE)));
+    let read = shop.harness.store.look(|reader| {
+        reader.all::<QueuedNotification>(&Query::with_state(QueuedNotification::DUE))
+    });
     let all: Result<Vec<_>, InternalError> = read;
     let all = all.unwrap();
     let mut lines = String::new();

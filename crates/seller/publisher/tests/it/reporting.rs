@@ -116,7 +116,7 @@ impl Story {
         // Whoever looks again at the same moment finds nothing to do.
         self.shop.tick();
         let all = self.shop.harness.store.look(|reader| {
-            reader.all::<QueuedNotification>(&Query::in_state(QueuedNotification::DUE))
+            reader.all::<QueuedNotification>(&Query::with_state(QueuedNotification::DUE))
         });
         let all: Result<Vec<_>, InternalError> = all;
         let all: Vec<Report> =
@@ -304,7 +304,7 @@ fn changed_terms_repeat_no_report_of_the_past() {
 }
 
 #[test]
-fn a_canceled_order_at_the_ad_server_delays_the_last_report_a_week() {
+fn a_canceled_remote_order_delays_the_last_report_a_week() {
     let mut story = Story::new(json!({"end_time": "2027-07-01T00:00:00Z"}), webhook(json!({})));
     let order: RemoteOrder = from_str(
         &json!({
@@ -429,7 +429,7 @@ fn an_update_sets_reports_and_begins_where_it_is() {
 }
 
 #[test]
-fn a_buy_that_waited_for_approval_is_reported_and_shows_no_secret() {
+fn an_approved_buy_is_reported_and_shows_no_secret() {
     let shop = shop();
     let made = shop.create(json!({
         "packages": [package(json!({"product_id": "person"}))], "end_time": "2026-07-02T00:00:00Z",

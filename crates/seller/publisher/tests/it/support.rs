@@ -16,12 +16,12 @@ use tradepost_publisher::profile::{
 };
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::services::{
-    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion,
-    RateClass, Services, Supply, Unavailable,
+    BoxFuture, CallError, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion, RateClass,
+    Services, SubscriberChallenge, Supply, Unavailable,
 };
 use tradepost_publisher::store::memory::MemoryPublisherStore;
 use tradepost_publisher::store::{PublisherStore, StoreTx};
-use tradepost_publisher::tool_call::{BuyerCaller, ToolCall};
+use tradepost_publisher::tool_call::{AdcpToolCall, BuyerCaller};
 
 use crate::leaks;
 
@@ -60,7 +60,7 @@ pub(crate) struct FakeServices {
     /// What the ad server was asked before something was sold.
     pub(crate) order_questions: Mutex<Vec<OrderQuestion>>,
     /// What addresses were asked.
-    pub(crate) challenged: Mutex<Vec<Challenge>>,
+    pub(crate) challenged: Mutex<Vec<SubscriberChallenge>>,
     /// Class of requests whose rate limit is reached.
     pub(crate) full: Mutex<Option<RateClass>>,
     /// How many requests were counted.
@@ -96,7 +96,7 @@ impl Services for FakeServices {
     ) -> BoxFuture<'a, Result<Map, CallError>> {
         self.asked.lock().unwrap().push(request);
         let mut answers = self.governance.lock().unwrap();
-        let answer = if answers.is_empty() { Err(CallError::Silent) } else { answers.remove(0) };
+        let answer = if answers.is_empty() { Err(CallError::NoAnswer) } else { answers.remove(0) };
         Box::pin(std::future::ready(answer))
     }
 
@@ -109,7 +109,7 @@ impl Services for FakeServices {
         }
         let mut answers = self.verifiers.lock().unwrap();
         let mut next =
-            || if answers.is_empty() { Err(CallError::Silent) } else { answers.remove(0) };
+            || if answers.is_empty() { Err(CallError::NoAnswer) } else { answers.remove(0) };
         let results = questions.iter().map(|_| next()).collect();
         self.asked.lock().unwrap().extend(questions.into_iter().map(|(_, request)| request));
         Box::pin(std::future::ready(results))
@@ -123,7 +123,7 @@ impl Services for FakeServices {
         false
     }
 
-    fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>> {
+    fn challenge(&self, challenges: Vec<SubscriberChallenge>) -> BoxFuture<'_, Vec<bool>> {
         let answers = challenges.iter().map(|challenge| {
             let echo = format!("{{\"challenge\": \"{}\"}}", challenge.word);
             challenge.is_answered_by(echo.as_bytes()) && !challenge.url.contains("mute.example")
@@ -217,12 +217,12 @@ impl Harness {
         caller: &BuyerCaller,
         tool: AdcpTool,
         arguments: Value,
-    ) -> ToolCall {
+    ) -> AdcpToolCall {
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
         let caller = caller.clone();
         let since_1970 = self.now.duration_since(Timestamp::UNIX_EPOCH);
         let elapsed = Duration::try_from(since_1970).unwrap();
-        ToolCall { tool, arguments, caller, credential: None, now: self.now, elapsed }
+        AdcpToolCall { tool, arguments, caller, credential: None, now: self.now, elapsed }
     }
 
     /// Puts something in the store, past the publisher.

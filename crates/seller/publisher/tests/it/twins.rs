@@ -58,9 +58,9 @@ impl<S: ?Sized> Recorded<'_, S> {
 }
 
 impl<S: StoreRead + ?Sized> StoreRead for Recorded<'_, S> {
-    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+    fn owner_of(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         self.note(format!("whose {} {id}", kind.name()));
-        self.inner.whose(kind, id)
+        self.inner.owner_of(kind, id)
     }
 
     fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
@@ -223,7 +223,7 @@ fn furnished() -> (Harness, Calls) {
 fn probes() -> Vec<(AdcpTool, Value)> {
     let probes: Vec<Value> =
         tradepost_document::json::from_str(include_str!("twins/probes.json")).unwrap();
-    let tool = |probe: &Value| AdcpTool::of_name(probe["tool"].as_str().unwrap()).unwrap();
+    let tool = |probe: &Value| AdcpTool::from_any_name(probe["tool"].as_str().unwrap()).unwrap();
     probes.iter().map(|probe| (tool(probe), with_own(&probe["request"]))).collect()
 }
 

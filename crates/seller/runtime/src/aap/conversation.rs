@@ -27,7 +27,7 @@ impl Conversations {
 
     /// Returns the conversations of a dealer; an id of one dealer is invalid for another.
     #[must_use]
-    pub fn of_dealer(seal: &Arc<Seal>, dealer_id: &str) -> Self {
+    pub fn new(seal: &Arc<Seal>, dealer_id: &str) -> Self {
         Self { seal: Arc::clone(seal), dealer_id: dealer_id.to_owned() }
     }
 
@@ -58,7 +58,7 @@ mod tests {
     fn only_ids_given_to_callers_of_this_dealer_are_ours() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
-        let open = |dealer| Conversations::of_dealer(&Conversations::seal(&store).unwrap(), dealer);
+        let open = |dealer| Conversations::new(&Conversations::seal(&store).unwrap(), dealer);
         let ours = open("one");
         let first = ours.named_or_new(None);
         let second = ours.named_or_new(None);

@@ -109,7 +109,7 @@ impl DirectoryAgent {
         Some(Self {
             names: dealers.iter().map(|dealer| documents::place_of(&dealer.base_url)).collect(),
             card: PublishedCard::from_card(&described, clock.now()),
-            auth: Authenticator::of_group(ID, group, clock.clone()),
+            auth: Authenticator::from_group(ID, group, clock.clone()),
             limiter: Limiter::new(RateLimitConfig::default().limit(), clock.clone())
                 .among(ID, deps.store.permits()),
             joint_calls: JointCalls::default(),

@@ -261,7 +261,7 @@ mod tests {
         let now = "2026-04-30T12:00:00Z".parse().unwrap();
         let (clock, _) = Clock::manual(now);
         for dealer in ["one", "two", "three"] {
-            store.replace_inventory(dealer, &demo::units(90, 7, now), now, false).unwrap();
+            store.replace_inventory(dealer, &demo::listings(90, 7, now), now, false).unwrap();
         }
         let alone = Inventories::new(&store, &clock, u64::MAX);
         let lifetime = SignedDuration::from_hours(1);
@@ -284,11 +284,11 @@ mod tests {
         assert_eq!(kept.len(), 90, "whoever was looking at it still does");
         drop(three);
         assert_eq!(all.loaded().0, 1, "a dealer that is gone takes no room");
-        store.replace_inventory("two", &demo::units(70, 7, now), now, false).unwrap();
+        store.replace_inventory("two", &demo::listings(70, 7, now), now, false).unwrap();
         two.refresh().unwrap();
         assert_eq!(two.load().unwrap().len(), 70);
         let round = all.round().unwrap();
-        store.replace_inventory("two", &demo::units(60, 7, now), now, false).unwrap();
+        store.replace_inventory("two", &demo::listings(60, 7, now), now, false).unwrap();
         two.refresh().unwrap();
         assert_eq!(two.load().unwrap().len(), 70, "it was replaced after the question");
         drop(round);
@@ -303,7 +303,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(folder.path()).unwrap());
         let now = "2026-04-30T12:00:00Z".parse().unwrap();
-        store.replace_inventory("one", &demo::units(90, 7, now), now, false).unwrap();
+        store.replace_inventory("one", &demo::listings(90, 7, now), now, false).unwrap();
         let lifetime = SignedDuration::from_hours(1);
         let load = || store.load_inventory("one", now, lifetime).unwrap().0.snapshot();
         let files = || {

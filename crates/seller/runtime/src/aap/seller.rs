@@ -39,7 +39,7 @@ use tradepost_server::permission::Permission;
 use tradepost_server::signed_text::Seal;
 use tradepost_server::tools::Tools;
 use tradepost_store::empty_searches::EmptySearch;
-use tradepost_store::{Old, Store, StoreTransaction};
+use tradepost_store::{OldLeadSelection, Store, StoreTransaction};
 
 use super::answer;
 use super::card;
@@ -193,7 +193,7 @@ impl DealerAgent {
             inventory,
             limiter: Limiter::new(dealer.rate_limit.limit(), clock.clone())
                 .among(&dealer.terms.id, store.permits()),
-            conversations: Conversations::of_dealer(seal, &dealer.terms.id),
+            conversations: Conversations::new(seal, &dealer.terms.id),
             mcp: dealer.mcp.then(|| McpEndpoint::new(dealer, &base_url, seal)),
             ucp: UcpEndpoint::open(dealer, &base_url, seal),
             auth: Authenticator::open(&dealer.terms.id, dealer.auth.clone(), means)?,
@@ -333,10 +333,10 @@ impl DealerAgent {
             // Needs no inventory, so it is answered while none can be loaded.
             AapRequest::DealerInformation => Ok(skills::dealer_information(&self.profile)),
             AapRequest::InventoryFacets(filters) => {
-                self.repeat(CacheKey::Facets(filters, CurrentYear::at(now)), now).await
+                self.repeat(CacheKey::Facets(filters, CurrentYear::from_timestamp(now)), now).await
             }
             AapRequest::InventorySearch(search) => {
-                let year = CurrentYear::at(now);
+                let year = CurrentYear::from_timestamp(now);
                 self.repeat(CacheKey::Search(search, terms.search, year), now).await
             }
             AapRequest::InventoryVehicle(query) => {
@@ -547,7 +547,7 @@ pub fn erase_old(
     now: Timestamp,
 ) -> Result<(), InternalError> {
     let Some(retention) = dealer.leads.retention else { return Ok(()) };
-    let old = Old {
+    let old = OldLeadSelection {
         dealer_id: dealer.id.clone(),
         unchanged_since: now.saturating_sub(retention).unwrap_or(Timestamp::MIN),
         with_undelivered: anyway,

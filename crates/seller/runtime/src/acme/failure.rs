@@ -96,12 +96,12 @@ impl AcmeError {
     }
 
     /// Creates an error about one of our files.
-    pub(super) fn of_file(name: &str, why: impl fmt::Display) -> Self {
+    pub(super) fn from_file(name: &str, why: impl fmt::Display) -> Self {
         Self::new(AcmeErrorCode::Folder, format_args!("{name}: {why}"))
     }
 
     /// Creates an error from an authority's problem.
-    pub(super) fn of_problem(problem: &Problem) -> Self {
+    pub(super) fn from_problem(problem: &Problem) -> Self {
         let kind = kind(problem);
         let code = match kind.as_str() {
             "rateLimited" => AcmeErrorCode::Limited,
@@ -121,12 +121,12 @@ impl AcmeError {
 impl From<Error> for AcmeError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Api(problem) => Self::of_problem(&problem),
+            Error::Api(problem) => Self::from_problem(&problem),
             Error::Timeout(_) => {
                 Self::new(AcmeErrorCode::Slow, "the order was not decided in time")
             }
             Error::Crypto | Error::KeyRejected => {
-                Self::of_file("the account", "its key cannot be used")
+                Self::from_file("the account", "its key cannot be used")
             }
             // The messages of these are the library's own, and contain no body.
             Error::Json(_) | Error::Http(_) | Error::InvalidUri(_) => Self::new(
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     fn problem(text: &str) -> AcmeError {
-        AcmeError::of_problem(&tradepost_document::json::from_str(text).unwrap())
+        AcmeError::from_problem(&tradepost_document::json::from_str(text).unwrap())
     }
 
     #[test]

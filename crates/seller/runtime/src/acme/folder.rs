@@ -48,7 +48,7 @@ impl AcmeFolder {
     /// Creates the folder unless it exists, and denies other users access.
     pub(super) fn prepare(&self) -> Result<(), AcmeError> {
         create_folder(&self.0)
-            .map_err(|error| AcmeError::of_file("server.tls.acme.folder", error.kind()))
+            .map_err(|error| AcmeError::from_file("server.tls.acme.folder", error.kind()))
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
@@ -62,7 +62,7 @@ impl AcmeFolder {
         let file = options.create(true).truncate(false).write(true).mode(0o600);
         let file = file
             .open(self.path(LOCK_FILE))
-            .map_err(|error| AcmeError::of_file(LOCK_FILE, error.kind()))?;
+            .map_err(|error| AcmeError::from_file(LOCK_FILE, error.kind()))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -77,7 +77,7 @@ impl AcmeFolder {
         match std::fs::read(self.path(name)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(AcmeError::of_file(name, error.kind())),
+            Err(error) => Err(AcmeError::from_file(name, error.kind())),
         }
     }
 
@@ -92,7 +92,7 @@ impl AcmeFolder {
         let half = self.path(&format!("{name}.new"));
         // A process that was killed may have left one.
         let _ = std::fs::remove_file(&half);
-        write_new(&half, bytes).map_err(|error| AcmeError::of_file(name, error.kind()))?;
+        write_new(&half, bytes).map_err(|error| AcmeError::from_file(name, error.kind()))?;
         Ok(half)
     }
 
@@ -101,7 +101,7 @@ impl AcmeFolder {
             // The new name has to survive a power cut, too.
             File::open(&self.0)?.sync_all()
         });
-        put.map_err(|error| AcmeError::of_file(name, error.kind()))
+        put.map_err(|error| AcmeError::from_file(name, error.kind()))
     }
 
     /// Reads the history of orders of `wanted`. A file with invalid content counts as an empty history;

@@ -60,7 +60,7 @@ pub(super) async fn obtain(
         Ok(OrderStatus::Ready) => {}
         Ok(_) => return Err(unproven(&mut order, None).await),
         Err(Error::Api(problem)) => {
-            return Err(unproven(&mut order, Some(AcmeError::of_problem(&problem))).await);
+            return Err(unproven(&mut order, Some(AcmeError::from_problem(&problem))).await);
         }
         Err(error) => return Err(error.into()),
     }
@@ -97,11 +97,11 @@ async fn account(
         return introduce(settings, folder, web).await;
     };
     let known: AcmeAccount =
-        json::from_slice(&bytes).map_err(|_| AcmeError::of_file(&name, "cannot be read"))?;
+        json::from_slice(&bytes).map_err(|_| AcmeError::from_file(&name, "cannot be read"))?;
     let builder = Account::builder_with_http(Box::new(web.clone()));
     let same_contact = known.contact == settings.contact;
     let kept = json::to_value(&known.credentials)
-        .map_err(|_| AcmeError::of_file(&name, "cannot be written"))?;
+        .map_err(|_| AcmeError::from_file(&name, "cannot be written"))?;
     let account = builder.from_credentials(known.credentials).await?;
     if !same_contact {
         let contact = addresses(settings);
@@ -128,8 +128,8 @@ async fn introduce(
     let builder = Account::builder_with_http(Box::new(web.clone()));
     let (account, credentials) = builder.create(&new, settings.directory.clone(), None).await?;
     let name = account_file(settings);
-    let credentials =
-        json::to_value(&credentials).map_err(|_| AcmeError::of_file(&name, "cannot be written"))?;
+    let credentials = json::to_value(&credentials)
+        .map_err(|_| AcmeError::from_file(&name, "cannot be written"))?;
     keep(settings, folder, &credentials)?;
     tracing::info!("the authority has a new account of ours");
     Ok(account)
@@ -171,7 +171,7 @@ async fn show(
         shown.put(&name, challenge.key_authorization().digest().as_ref())?;
         match challenge.set_ready().await {
             // The other names are tried all the same, so that all errors are reported.
-            Err(Error::Api(problem)) => cause = Some(AcmeError::of_problem(&problem)),
+            Err(Error::Api(problem)) => cause = Some(AcmeError::from_problem(&problem)),
             other => other?,
         }
     }

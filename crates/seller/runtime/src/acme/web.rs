@@ -40,7 +40,7 @@ impl AcmeClient {
                 let of_pem = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
                 of_pem.ok().filter(|roots| !roots.is_empty()).ok_or("has no certificate".into())
             });
-            roots.map_err(|why| AcmeError::of_file("server.tls.acme.ca_file", why))
+            roots.map_err(|why| AcmeError::from_file("server.tls.acme.ca_file", why))
         };
         let roots = settings.ca_file.as_ref().map(read).transpose()?.unwrap_or_default();
         let secure = settings.directory.starts_with("https://");

@@ -46,7 +46,7 @@ pub enum SenderClaim {
 
 /// Reason why the sender of a request is rejected.
 #[derive(Debug)]
-pub enum Unbelieved {
+pub enum SenderRefusal {
     /// Signature is wrong, or missing although it is required whatever other credential there is
     /// (RFC 9421).
     Signature(SignatureError),
@@ -54,13 +54,13 @@ pub enum Unbelieved {
     Denied(AuthRefusal),
 }
 
-impl From<SignatureError> for Unbelieved {
+impl From<SignatureError> for SenderRefusal {
     fn from(error: SignatureError) -> Self {
         Self::Signature(error)
     }
 }
 
-impl From<AuthRefusal> for Unbelieved {
+impl From<AuthRefusal> for SenderRefusal {
     fn from(refusal: AuthRefusal) -> Self {
         Self::Denied(refusal)
     }
@@ -105,7 +105,7 @@ impl SignatureIdentity {
         &self,
         received: &ReceivedRequest<'_>,
         now: Timestamp,
-    ) -> Result<SenderClaim, Unbelieved> {
+    ) -> Result<SenderClaim, SenderRefusal> {
         let headers = received.headers;
         // One of the two headers without the other is a wrong signature, not a missing one.
         if !headers.contains_key("signature") && !headers.contains_key("signature-input") {

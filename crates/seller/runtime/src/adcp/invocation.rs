@@ -110,7 +110,7 @@ fn invocation(
         return none(wrong, at.to_owned(), "must be an object {\"skill\": …, \"input\": {…}}");
     };
     let name = members.get("skill").and_then(Value::as_str).unwrap_or_default();
-    let tool = AdcpTool::of_name(name).filter(|tool| tools.contains(tool));
+    let tool = AdcpTool::from_any_name(name).filter(|tool| tools.contains(tool));
     // A task that other agents have gets the same answer as over MCP: not supported here.
     if tool.is_none() && !is_unsupported_task(name) {
         let skill = "must be the id of a skill of the agent card";

@@ -31,7 +31,7 @@ impl WebhookKey {
     ///
     /// # Errors
     /// Fails when the machine has no random numbers.
-    pub fn passing() -> Result<Self, InternalError> {
+    pub fn generate() -> Result<Self, InternalError> {
         fresh("making a key for webhooks").map(Self)
     }
 
@@ -74,7 +74,7 @@ impl GovernanceKey {
     ///
     /// # Errors
     /// Fails when the machine has no random numbers.
-    pub fn passing() -> Result<Self, InternalError> {
+    pub fn generate() -> Result<Self, InternalError> {
         fresh("making a key for decisions").map(Self)
     }
 

@@ -90,7 +90,7 @@ impl Notices {
         &self,
         mut take: impl FnMut(Stored<QueuedNotification>) -> bool,
     ) -> Result<(), InternalError> {
-        let mut query = Query { limit: PAGE_SIZE, ..Query::in_state(QueuedNotification::DUE) };
+        let mut query = Query { limit: PAGE_SIZE, ..Query::with_state(QueuedNotification::DUE) };
         loop {
             let page =
                 self.deps.publisher_store.look(|reader| reader.all::<QueuedNotification>(&query));

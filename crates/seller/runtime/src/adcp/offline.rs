@@ -4,8 +4,8 @@
 use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value};
 use tradepost_publisher::services::{
-    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion,
-    RateClass, Services, Supply, Unavailable,
+    BoxFuture, CallError, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion, RateClass,
+    Services, SubscriberChallenge, Supply, Unavailable,
 };
 
 /// Services with only identifiers.
@@ -33,14 +33,14 @@ impl Services for OfflineServices {
         _: &'a NamedGovernanceAgent,
         _: Map,
     ) -> BoxFuture<'a, Result<Map, CallError>> {
-        Box::pin(std::future::ready(Err(CallError::Silent)))
+        Box::pin(std::future::ready(Err(CallError::NoAnswer)))
     }
 
     fn creative_features(
         &self,
         questions: Vec<(String, Map)>,
     ) -> BoxFuture<'_, Vec<Result<Map, CallError>>> {
-        Box::pin(std::future::ready(questions.iter().map(|_| Err(CallError::Silent)).collect()))
+        Box::pin(std::future::ready(questions.iter().map(|_| Err(CallError::NoAnswer)).collect()))
     }
 
     fn agent_url(&self) -> String {
@@ -51,7 +51,7 @@ impl Services for OfflineServices {
         false
     }
 
-    fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>> {
+    fn challenge(&self, challenges: Vec<SubscriberChallenge>) -> BoxFuture<'_, Vec<bool>> {
         Box::pin(std::future::ready(vec![false; challenges.len()]))
     }
 

@@ -22,7 +22,7 @@ use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::refusals;
 use tradepost_publisher::services::{LimitWait, RateClass};
 use tradepost_publisher::store::PublisherStore;
-use tradepost_publisher::tool_call::{self, Credential, ToolCall};
+use tradepost_publisher::tool_call::{self, AdcpToolCall, Credential};
 use tradepost_server::agent::{self, Agent, AgentOutcome, AgentRequest, Caller, PageTokens};
 use tradepost_server::auth::{Authenticator, Principal};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
@@ -189,7 +189,7 @@ impl PublisherAgent {
     /// Returns the tool with this name, if this publisher has it.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<AdcpTool> {
-        AdcpTool::of_name(name).filter(|tool| self.tools.contains(tool))
+        AdcpTool::from_any_name(name).filter(|tool| self.tools.contains(tool))
     }
 
     async fn do_what_is_due(&self) {
@@ -221,7 +221,7 @@ impl PublisherAgent {
         let now = self.clock.now();
         let caller = self.caller(caller);
         let elapsed = self.clock.elapsed();
-        let call = ToolCall { tool, arguments, caller, credential, now, elapsed };
+        let call = AdcpToolCall { tool, arguments, caller, credential, now, elapsed };
         let context = call.arguments.get("context").cloned();
         // A panic in a tool is an internal error like any other: the caller gets an error id.
         let publisher = self.publisher();

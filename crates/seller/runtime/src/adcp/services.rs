@@ -11,8 +11,8 @@ use tradepost_client::refusal::RefusalForm;
 use tradepost_client::transport::{HttpTransport, TransportLimits};
 use tradepost_document::json::{Map, Value};
 use tradepost_publisher::services::{
-    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion,
-    RateClass, Services, Supply, Unavailable,
+    BoxFuture, CallError, LimitWait, NamedGovernanceAgent, OrderAnswer, OrderQuestion, RateClass,
+    Services, SubscriberChallenge, Supply, Unavailable,
 };
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
@@ -54,7 +54,7 @@ opaque!(Credentials);
 
 /// Services of one publisher.
 #[derive(Debug)]
-pub struct Outside {
+pub struct PublisherServices {
     publisher: Arc<str>,
     egress: Egress,
     /// Key that signs decisions.
@@ -74,7 +74,7 @@ pub struct Outside {
     insert: Limiter,
 }
 
-impl Outside {
+impl PublisherServices {
     /// Creates the services of the publisher with this id. Its rate limits are shared with other
     /// processes when there are permits.
     #[must_use]
@@ -116,10 +116,10 @@ impl Outside {
     fn client(&self, agent: &NamedGovernanceAgent) -> Result<AdcpClient, CallError> {
         let silent = |fault: InternalError| {
             tracing::error!(publisher = %self.publisher, cause = %fault.chain(), "no HTTP client");
-            CallError::Silent
+            CallError::NoAnswer
         };
         // Checked again: the setting that permitted it may have changed since it was stored.
-        let destination = self.egress.read(&agent.url).map_err(|_| CallError::Silent)?;
+        let destination = self.egress.read(&agent.url).map_err(|_| CallError::NoAnswer)?;
         let build = |secure| client::build(&self.egress, self.timeout, secure);
         let plain = build(false).map_err(silent)?;
         // A TLS client is created only when needed: a machine without root certificates can still
@@ -131,17 +131,17 @@ impl Outside {
             connect: self.timeout,
             max_body: MAX_DECISION,
         };
-        let transport = HttpTransport::over(plain, secure, limits);
+        let transport = HttpTransport::with_clients(plain, secure, limits);
         let client = AdcpClient::mcp(transport, destination.url.as_str(), fastrand::Rng::new());
-        let client = client.map_err(|_| CallError::Silent)?.at_once();
+        let client = client.map_err(|_| CallError::NoAnswer)?.at_once();
         match &agent.credential {
-            Some(credential) => client.with_token(credential).map_err(|_| CallError::Silent),
+            Some(credential) => client.with_token(credential).map_err(|_| CallError::NoAnswer),
             None => Ok(client),
         }
     }
 
     /// Returns true when an address confirms that it wants our messages.
-    async fn is_wanted(&self, challenge: &Challenge) -> bool {
+    async fn is_wanted(&self, challenge: &SubscriberChallenge) -> bool {
         let Some(signer) = &self.signer else {
             return false;
         };
@@ -173,14 +173,14 @@ impl Outside {
         let called = tokio::time::timeout(self.timeout, client.call(task, request)).await;
         let Ok(called) = called else {
             tracing::warn!(publisher = %self.publisher, task, "an agent took too long to answer");
-            return Err(CallError::Silent);
+            return Err(CallError::NoAnswer);
         };
         let answered = called.map_err(|failure| {
             let code = code_of(&failure);
             tracing::warn!(publisher = %self.publisher, task, code, "an agent did not answer");
-            code.map_or(CallError::Silent, |code| CallError::Refused(code.to_owned()))
+            code.map_or(CallError::NoAnswer, |code| CallError::Refused(code.to_owned()))
         })?;
-        answered.payload.as_object().cloned().ok_or(CallError::Silent)
+        answered.payload.as_object().cloned().ok_or(CallError::NoAnswer)
     }
 }
 
@@ -205,7 +205,7 @@ fn code_of(failure: &CallFailure) -> Option<&str> {
     }
 }
 
-impl Services for Outside {
+impl Services for PublisherServices {
     fn fresh_id(&self, prefix: &str) -> String {
         format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
     }
@@ -266,7 +266,7 @@ impl Services for Outside {
         self.egress.is_own_machine(url)
     }
 
-    fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>> {
+    fn challenge(&self, challenges: Vec<SubscriberChallenge>) -> BoxFuture<'_, Vec<bool>> {
         Box::pin(async move {
             let asked = challenges.iter().map(|challenge| self.is_wanted(challenge));
             futures_util::future::join_all(asked).await

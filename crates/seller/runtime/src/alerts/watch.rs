@@ -13,7 +13,7 @@ use tradepost_server::registry::AgentRegistry;
 use tradepost_server::tls::ServerIdentity;
 use tradepost_store::sign_in::AccessCount;
 use tradepost_store::staff::WaitingLeads;
-use tradepost_store::{Amiss, Store, room};
+use tradepost_store::{OpenProblems, Store, room};
 
 use crate::acme::Orders;
 use crate::config::AccessThresholds;
@@ -158,7 +158,7 @@ impl AlertWatch {
         let answer_times = (self.answer_times)();
         let counted = tokio::task::spawn_blocking(move || {
             Ok(StoreFacts {
-                amiss: store.amiss(&agents)?,
+                open_problems: store.open_problems(&agents)?,
                 refused: store.access_counts(now)?,
                 unanswered: unanswered(&store, &answer_times, now)?,
             })
@@ -168,8 +168,8 @@ impl AlertWatch {
             .unwrap_or_else(|error| Err(InternalError::new("counting what is amiss", error)));
         let is_counted = counted.is_ok();
         match counted {
-            Ok(StoreFacts { amiss, refused, unanswered }) => {
-                problems.extend(waiting(amiss));
+            Ok(StoreFacts { open_problems, refused, unanswered }) => {
+                problems.extend(waiting(open_problems));
                 problems.extend(unanswered);
                 problems.extend(refused.iter().filter_map(|count| self.refused_often(count)));
             }
@@ -263,7 +263,7 @@ impl AlertWatch {
 
 /// Facts that the store knows.
 struct StoreFacts {
-    amiss: Amiss,
+    open_problems: OpenProblems,
     refused: Vec<AccessCount>,
     unanswered: Vec<AlertProblem>,
 }
@@ -295,8 +295,8 @@ fn unanswered(
 }
 
 /// Returns deliveries that were given up, and stale feeds.
-fn waiting(amiss: Amiss) -> Vec<AlertProblem> {
-    let Amiss { dead, stale } = amiss;
+fn waiting(open_problems: OpenProblems) -> Vec<AlertProblem> {
+    let OpenProblems { dead, stale } = open_problems;
     let dead = dead.into_iter().map(|(agent, number)| AlertProblem {
         what: match number {
             1 => format!("{agent}: 1 delivery was given up"),

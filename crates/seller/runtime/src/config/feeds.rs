@@ -15,7 +15,7 @@ pub struct FeedConfig {
     /// Name that identifies it in uploads, lists and runs.
     pub name: String,
     /// Source of its files.
-    pub from: From,
+    pub from: FeedOrigin,
     /// Column mapping; recognised from the headings when `None`.
     pub mapping: Option<MappingSource>,
     /// Full inventory or changes only.
@@ -46,7 +46,7 @@ pub enum MappingSource {
 
 /// Source of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum From {
+pub enum FeedOrigin {
     /// Folder into which files are put.
     Folder(FeedFolder),
     /// Remote file that is fetched.
@@ -58,7 +58,7 @@ pub enum From {
     },
 }
 
-impl From {
+impl FeedOrigin {
     /// Returns the name of the source.
     #[must_use]
     pub const fn name(&self) -> &'static str {

@@ -8,7 +8,9 @@ use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json, object};
 use tradepost_publisher::money::MoneyAmount;
-use tradepost_publisher::staff_event::{BuyChange, StaffEvent, StaffEventKind, StaffEventSubject};
+use tradepost_publisher::staff_event::{
+    BuyChangeKind, StaffEvent, StaffEventKind, StaffEventSubject,
+};
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 use tradepost_store::staff_events::{KeptStaffEvent, NewStaffDelivery};
@@ -327,7 +329,7 @@ impl StaffMessage<'_> {
 }
 
 /// Lists changes as text: `budget raised, paused`.
-fn words(changes: &[BuyChange]) -> String {
+fn words(changes: &[BuyChangeKind]) -> String {
     let words = changes.iter().map(|change| change.name().replace('_', " "));
     words.collect::<Vec<_>>().join(", ")
 }

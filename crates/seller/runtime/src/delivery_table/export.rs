@@ -147,7 +147,7 @@ pub(super) enum DateOrder {
 
 impl DateOrder {
     /// Finds the order that the dates of a column have.
-    pub(super) fn of<'c>(cells: impl Iterator<Item = &'c str>) -> Self {
+    pub(super) fn from_cells<'c>(cells: impl Iterator<Item = &'c str>) -> Self {
         let mut order = Self::Unknown;
         for cell in cells {
             let Some(parts) = SlashedDate::read(cell) else { continue };

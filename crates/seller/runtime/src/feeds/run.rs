@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_admin::feeds::FeedRunRecord;
-use tradepost_dealer::import::{self, FeedReport, FeedTarget, FeedUnit, Units};
+use tradepost_dealer::import::{self, FeedListing, FeedReport, FeedTarget, PackedListings};
 use tradepost_document::json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -190,12 +190,12 @@ impl FeedResultSink<'_> {
         let Some(feed) = sorted.feeds.into_iter().next() else {
             return Err(InternalError::new("reading a feed", "there is none for its dealer"));
         };
-        let units = match source.feed.extent {
-            Extent::Full => feed.units,
-            Extent::Delta => with_the_others(store, &dealer, feed.units)?,
+        let listings = match source.feed.extent {
+            Extent::Full => feed.listings,
+            Extent::Delta => with_the_others(store, &dealer, feed.listings)?,
         };
         // First without changing anything. The lease prevents changes in between.
-        let planned = store.replace_inventory(&dealer, &units, now, true)?;
+        let planned = store.replace_inventory(&dealer, &listings, now, true)?;
         if let Some(objection) = objection(guard, source.feed.extent, &planned, &feed.report) {
             let parts = [vec![objection.message], objection.lines].concat();
             return Ok(FeedVerdict {
@@ -204,9 +204,9 @@ impl FeedResultSink<'_> {
                 report: report(&planned, &feed.report),
             });
         }
-        let done = store.replace_inventory(&dealer, &units, now, false)?;
+        let done = store.replace_inventory(&dealer, &listings, now, false)?;
         // The index reads them again from the store, and both at once would need twice the memory.
-        drop(units);
+        drop(listings);
         let lifetime = source.dealer.terms.tombstone_lifetime;
         if let Err(fault) = store.ready_inventory(&dealer, now, lifetime) {
             // The inventory is stored all the same; the first request prepares what is missing.
@@ -258,7 +258,7 @@ fn failed(why: String) -> FeedVerdict {
     FeedVerdict { outcome: FeedOutcome::Failed, message: Some(why), report: Value::Null }
 }
 
-/// Judges a feed. A partial feed may consist of sold units only, and of vehicles without photos.
+/// Judges a feed. A partial feed may consist of sold listings only, and of vehicles without photos.
 fn objection(
     guard: Guard,
     extent: Extent,
@@ -275,23 +275,27 @@ fn objection(
     }
 }
 
-/// Adds the units on offer that a partial feed does not mention, with their age unchanged.
-fn with_the_others(store: &Store, dealer: &str, mut units: Units) -> Result<Units, InternalError> {
+/// Adds the listings on offer that a partial feed does not mention, with their age unchanged.
+fn with_the_others(
+    store: &Store,
+    dealer: &str,
+    mut listings: PackedListings,
+) -> Result<PackedListings, InternalError> {
     let mut ids = HashSet::new();
     let mut vins = HashSet::new();
-    for unit in &units {
-        ids.extend(unit.vehicle.vehicle_id);
-        vins.extend(unit.vehicle.vin);
+    for listing in &listings {
+        ids.extend(listing.vehicle.vehicle_id);
+        vins.extend(listing.vehicle.vin);
     }
     let is_named = |of: &Option<String>, named: &HashSet<String>| {
         of.as_ref().is_some_and(|name| named.contains(name))
     };
     store.each_listing(dealer, |other| {
         if !is_named(&other.vehicle_id, &ids) && !is_named(&other.vin, &vins) {
-            units.push(&FeedUnit { vehicle: other, sold: false });
+            listings.push(&FeedListing { vehicle: other, sold: false });
         }
     })?;
-    Ok(units)
+    Ok(listings)
 }
 
 fn report(replacement: &Replacement, report: &FeedReport) -> Value {

@@ -27,7 +27,7 @@ use tradepost_store::{FeedOutcome, FeedRun};
 use super::run::FeedResultSink;
 use super::spool::{FeedNotKept, Spool};
 use super::{FeedSource, Feeds, run};
-use crate::config::feeds::From;
+use crate::config::feeds::FeedOrigin;
 use crate::gate::KeyScope;
 
 /// Maximum duration of an upload.
@@ -59,7 +59,7 @@ async fn take(
     // A host without feeds answers "not found" to all callers.
     let sources = feeds.sources();
     let of_agent = |source: &&Arc<FeedSource>| {
-        source.id() == agent.id() && matches!(source.feed.from, From::Upload { .. })
+        source.id() == agent.id() && matches!(source.feed.from, FeedOrigin::Upload { .. })
     };
     if !sources.iter().any(|source| of_agent(&source)) {
         return not_found().await;
@@ -102,8 +102,8 @@ async fn upload(
     body: Body,
 ) -> Result<FeedRun, UploadRefused> {
     let most = match source.feed.from {
-        From::Upload { max_bytes } => max_bytes,
-        From::Folder(_) | From::Pull(_) => 0,
+        FeedOrigin::Upload { max_bytes } => max_bytes,
+        FeedOrigin::Folder(_) | FeedOrigin::Pull(_) => 0,
     };
     let declared = parts.headers.get(header::CONTENT_LENGTH);
     let declared = declared.and_then(|value| value.to_str().ok()?.parse().ok());

@@ -28,7 +28,7 @@ use tradepost_server::http::{json_response, set_retry_after};
 use tradepost_server::permission::Permission;
 use tradepost_store::HostedState;
 
-use super::{HostingError, HostingErrorCode, HostingRefusal};
+use super::{HostingApiRefusal, HostingError, HostingErrorCode};
 use crate::config::ServerConfig;
 use crate::delivery_table;
 use crate::wiring::Wiring;
@@ -127,8 +127,8 @@ enum ApiError {
     Hosting(HostingError),
 }
 
-impl From<HostingRefusal> for ApiError {
-    fn from(refusal: HostingRefusal) -> Self {
+impl From<HostingApiRefusal> for ApiError {
+    fn from(refusal: HostingApiRefusal) -> Self {
         Self::Hosting(refusal.into())
     }
 }
@@ -235,7 +235,7 @@ impl Api {
         let rest: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).skip(1).collect();
         let Some(operation) = DealerRequest::from_request(&parts.method, &rest) else {
             let message = "this address does not take that method";
-            return Err(HostingRefusal::new(HostingErrorCode::MethodNotAllowed, message).into());
+            return Err(HostingApiRefusal::new(HostingErrorCode::MethodNotAllowed, message).into());
         };
         if !principal.scopes.permit(operation.required()) {
             let missing = operation.required().into();
@@ -260,10 +260,10 @@ impl Api {
         self.authenticator.authenticate(address, &parts.headers, None, now).await
     }
 
-    async fn receive(&self, parts: &Parts, body: Body) -> Result<Value, HostingRefusal> {
+    async fn receive(&self, parts: &Parts, body: Body) -> Result<Value, HostingApiRefusal> {
         if !media_type(parts).is_json() {
             let message = "the body has to be application/json";
-            return Err(HostingRefusal::new(HostingErrorCode::UnsupportedMediaType, message));
+            return Err(HostingApiRefusal::new(HostingErrorCode::UnsupportedMediaType, message));
         }
         let bytes = self.receive_bytes(parts, body, self.max_body_bytes).await?;
         read(&bytes)
@@ -275,20 +275,20 @@ impl Api {
         parts: &Parts,
         mut body: Body,
         most: usize,
-    ) -> Result<FullBody<'_>, HostingRefusal> {
+    ) -> Result<FullBody<'_>, HostingApiRefusal> {
         let read_whole = self.bodies.read(parts, &mut body, most).await;
         read_whole.map_err(|unread| match unread {
             BodyError::NoRoom => {
                 let message = "too many bodies are under way; send it again in a moment";
-                HostingRefusal::new(HostingErrorCode::Unavailable, message)
+                HostingApiRefusal::new(HostingErrorCode::Unavailable, message)
             }
             BodyError::Encoded | BodyError::OtherType => {
                 let message = "encoded bodies are not read here; leave Content-Encoding out";
-                HostingRefusal::new(HostingErrorCode::UnsupportedMediaType, message)
+                HostingApiRefusal::new(HostingErrorCode::UnsupportedMediaType, message)
             }
             BodyError::TooLarge(_) | BodyError::Late(_) | BodyError::Slow | BodyError::Broken => {
                 let message = format!("the body took too long, or is larger than {most} bytes");
-                HostingRefusal::new(HostingErrorCode::TooLarge, message)
+                HostingApiRefusal::new(HostingErrorCode::TooLarge, message)
             }
         })
     }
@@ -304,7 +304,10 @@ impl Api {
         parameters: &RequestParameters,
     ) -> Result<ApiAnswer, HostingError> {
         let missing = || {
-            HostingError::from(HostingRefusal::new(HostingErrorCode::NotFound, "nothing is here"))
+            HostingError::from(HostingApiRefusal::new(
+                HostingErrorCode::NotFound,
+                "nothing is here",
+            ))
         };
         let hosted = self.wiring.hosted_dealers(administrator(who)).ok_or_else(missing)?;
         let nothing = Value::Null;
@@ -371,7 +374,7 @@ impl Api {
                 "a key of an administrator is required".to_owned(),
             ),
         };
-        let mut response = refuse(&HostingRefusal::new(code, message).into());
+        let mut response = refuse(&HostingApiRefusal::new(code, message).into());
         let headers = response.headers_mut();
         let challenge = self.authenticator.challenge(denied);
         if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
@@ -401,7 +404,7 @@ fn refuse(error: &HostingError) -> Response {
         HostingError::Refused(refusal) => refusal,
         HostingError::Broken(fault) => {
             tracing::error!(cause = %fault.chain(), "dealers could not be read or changed");
-            broken = HostingRefusal::new(HostingErrorCode::Unavailable, "the store failed");
+            broken = HostingApiRefusal::new(HostingErrorCode::Unavailable, "the store failed");
             &broken
         }
     };
@@ -419,10 +422,10 @@ fn refuse(error: &HostingError) -> Response {
 }
 
 /// Parses one JSON document and refuses duplicate keys.
-fn read(bytes: &[u8]) -> Result<Value, HostingRefusal> {
+fn read(bytes: &[u8]) -> Result<Value, HostingApiRefusal> {
     let invalid = |message: &str, problems| {
-        let refusal = HostingRefusal::new(HostingErrorCode::InvalidJson, message);
-        HostingRefusal { problems, ..refusal }
+        let refusal = HostingApiRefusal::new(HostingErrorCode::InvalidJson, message);
+        HostingApiRefusal { problems, ..refusal }
     };
     let text = std::str::from_utf8(bytes);
     let text = text.map_err(|_| invalid("the body is not UTF-8", Problems::new()))?;
@@ -436,8 +439,8 @@ fn read(bytes: &[u8]) -> Result<Value, HostingRefusal> {
 }
 
 /// Reads the query parameters and `If-Match`.
-fn request_parameters(parts: &Parts) -> Result<RequestParameters, HostingRefusal> {
-    let unusable = |what: &str| HostingRefusal::new(HostingErrorCode::InvalidParameter, what);
+fn request_parameters(parts: &Parts) -> Result<RequestParameters, HostingApiRefusal> {
+    let unusable = |what: &str| HostingApiRefusal::new(HostingErrorCode::InvalidParameter, what);
     let truth = |text: &str| match text {
         "true" => Ok(true),
         "false" => Ok(false),
@@ -463,7 +466,7 @@ fn request_parameters(parts: &Parts) -> Result<RequestParameters, HostingRefusal
 }
 
 /// Reads `If-Match`: the revision in quotes, as in `ETag`.
-fn expected(headers: &HeaderMap) -> Result<Option<i64>, HostingRefusal> {
+fn expected(headers: &HeaderMap) -> Result<Option<i64>, HostingApiRefusal> {
     let Some(tag) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let tag = tag.to_str().unwrap_or_default().trim();
     if tag == "*" {
@@ -473,5 +476,5 @@ fn expected(headers: &HeaderMap) -> Result<Option<i64>, HostingRefusal> {
     let message = "If-Match must be a revision in quotes, as ETag has it";
     revision
         .map(Some)
-        .ok_or_else(|| HostingRefusal::new(HostingErrorCode::InvalidParameter, message))
+        .ok_or_else(|| HostingApiRefusal::new(HostingErrorCode::InvalidParameter, message))
 }

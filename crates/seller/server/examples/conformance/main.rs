@@ -18,5 +18,5 @@ pub(crate) use profile::Profile;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    run(Arguments::parse(), Stores::on(MemoryStore::default())).await
+    run(Arguments::parse(), Stores::from_store(MemoryStore::default())).await
 }

@@ -90,7 +90,7 @@ pub(crate) struct Stores {
 
 impl Stores {
     /// Uses one store for tasks, keys and health.
-    pub(crate) fn on(store: impl TaskLog + KeyLookup + Health + 'static) -> Self {
+    pub(crate) fn from_store(store: impl TaskLog + KeyLookup + Health + 'static) -> Self {
         let store = Arc::new(store);
         Self { tasks: Arc::clone(&store) as _, keys: Arc::clone(&store) as _, health: store }
     }

@@ -69,7 +69,7 @@ pub enum AgentError {
 /// let tokens = BearerTokens::new().allow("secret", Principal::new("acme", Scopes::All));
 /// let card = card::describe("Echo", "Says what it hears.", "http://127.0.0.1:8080");
 /// let agent = AgentBuilder::new("echo", card)
-///     .with_auth(Authenticator::requiring("echo", tokens))
+///     .with_auth(Authenticator::with_required_method("echo", tokens))
 ///     .with_max_file_bytes(64 * 1024)
 ///     .build(|call| {
 ///         let said = call.message.text().unwrap_or_default();

@@ -100,7 +100,7 @@ impl fmt::Display for CardDisagreements {
 /// use tradepost_server::auth::methods::BearerTokens;
 /// use tradepost_server::prelude::*;
 ///
-/// let auth = Authenticator::requiring("echo", BearerTokens::new());
+/// let auth = Authenticator::with_required_method("echo", BearerTokens::new());
 /// let mut card = card::describe("Echo", "Says it.", "http://127.0.0.1:8080");
 /// let published = |card| PublishedCard::from_card(&card, Clock::system().now());
 /// let disagreements = check_card(&published(card.clone()), &auth).unwrap_err();
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn what_the_authenticator_says_of_itself_agrees() {
         let key = ApiKeyHeader::new("x-api-key".parse().unwrap());
-        let auth = Authenticator::requiring("echo", key)
+        let auth = Authenticator::with_required_method("echo", key)
             .with_method(BearerTokens::new())
             .with_method(BearerTokens::new())
             .with_method(BasicPasswords::new().allow("x", Principal::new("ada", Scopes::All)));
@@ -253,10 +253,10 @@ mod tests {
 
     #[test]
     fn every_difference_is_listed() {
-        let auth = Authenticator::requiring("echo", BearerTokens::new());
+        let auth = Authenticator::with_required_method("echo", BearerTokens::new());
         let found = differences(&auth, |card| {
             let key = ApiKeyHeader::new("x-api-key".parse().unwrap());
-            card.security_schemes = Authenticator::requiring("echo", key).schemes();
+            card.security_schemes = Authenticator::with_required_method("echo", key).schemes();
             let both = ["key", "basic"].map(|name| (name.into(), StringList::default()));
             card.security_requirements = vec![SecurityRequirement { schemes: both.into() }];
         });

@@ -29,7 +29,7 @@ impl Authenticator {
     /// one of them accepts, and refuses callers without any where all of them do. Each of the group authenticates the
     /// call again for itself.
     #[must_use]
-    pub fn of_group(agent_id: &str, group: Vec<Arc<dyn GroupMember>>, clock: Clock) -> Self {
+    pub fn from_group(agent_id: &str, group: Vec<Arc<dyn GroupMember>>, clock: Clock) -> Self {
         let policies = || group.iter().map(|agent| &agent.authenticator().policy);
         let policy = AuthSettings {
             required: policies().all(|policy| policy.required),
@@ -142,7 +142,7 @@ mod tests {
             let auth = Authenticator::open(&format!("dealer{id}"), policy, &deps).unwrap();
             Arc::new(Member(auth)) as Arc<dyn GroupMember>
         };
-        let group = Authenticator::of_group("(all)", (0..MEMBERS).map(member).collect(), clock);
+        let group = Authenticator::from_group("(all)", (0..MEMBERS).map(member).collect(), clock);
         let headers = headers();
         let guess = async || {
             let judged = group.authenticate(ADDRESS, &headers, None, Timestamp::UNIX_EPOCH).await;
@@ -201,10 +201,10 @@ mod tests {
     async fn a_silent_agent_of_a_group_delays_no_other() {
         let member = |auth| Arc::new(Member(auth)) as Arc<dyn GroupMember>;
         let group = vec![
-            member(Authenticator::requiring("silent", AnyRequest::Silent)),
-            member(Authenticator::requiring("friendly", AnyRequest::Friendly)),
+            member(Authenticator::with_required_method("silent", AnyRequest::Silent)),
+            member(Authenticator::with_required_method("friendly", AnyRequest::Friendly)),
         ];
-        let group = Authenticator::of_group("(all)", group, Clock::system());
+        let group = Authenticator::from_group("(all)", group, Clock::system());
         let headers = HeaderMap::new();
         let found = group.authenticate(ADDRESS, &headers, None, Timestamp::UNIX_EPOCH);
         assert_eq!(found.await.unwrap().name, "friendly:friend");

@@ -64,7 +64,7 @@ pub struct IssuerKey {
 impl IssuerKey {
     fn read(jwk: &Value) -> Option<Self> {
         let id = jwk.get("kid").and_then(Value::as_str).map(str::to_owned);
-        PublicKey::of_issuer(jwk).map(|key| Self { id, key })
+        PublicKey::from_issuer_jwk(jwk).map(|key| Self { id, key })
     }
 
     /// Returns true when a token with this key id and algorithm may be signed with it. A token

@@ -85,7 +85,7 @@ pub struct NamedScheme {
 ///     }
 /// }
 ///
-/// let auth = Authenticator::requiring("echo", Gateway);
+/// let auth = Authenticator::with_required_method("echo", Gateway);
 /// assert!(auth.schemes().contains_key("gateway"));
 /// ```
 pub trait AuthMethod: fmt::Debug + Send + Sync {

@@ -177,7 +177,7 @@ async fn answer(
 
 /// Refuses an unknown method, and suggests a similar one.
 fn unknown_method(name: &str) -> A2aRefusal {
-    match Operation::suggested_for(name).map(Operation::name) {
+    match Operation::from_similar_method(name).map(Operation::name) {
         Some(meant) => {
             let message = format!("method not found; did you mean {meant}?");
             A2aRefusal::new(A2aCode::MethodNotFound, message).with("suggestion", meant)

@@ -127,7 +127,8 @@ async fn perform(
 // E-016).
 fn operation(release: A2aRelease, method: &str) -> Result<Operation, ProtocolRefusal> {
     release.operation(method).ok_or_else(|| {
-        let suggested = Operation::suggested_for(method).and_then(|meant| release.method(meant));
+        let suggested =
+            Operation::from_similar_method(method).and_then(|meant| release.method(meant));
         let message = match (release, suggested) {
             (A2aRelease::V1_0, Some(name)) if older::is_method(method) => {
                 format!("method not found; A2A 1.0 calls it {name}")

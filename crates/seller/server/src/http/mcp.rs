@@ -205,7 +205,7 @@ impl<'a> CheckedRequest<'a> {
                 {
                     return RpcErrors(&reject.id).profile(*rejection);
                 }
-                return respond(&McpError::rejected(&reject), &reject.id);
+                return respond(&McpError::from_reject(&reject), &reject.id);
             }
         };
         let header = |name: &str| self.parts.headers.get(name).map(HeaderValue::as_bytes);

@@ -35,7 +35,7 @@ pub struct Listener {
 impl Listener {
     /// Listens for TLS connections.
     #[must_use]
-    pub fn over_tls(tcp: TcpListener, identity: Arc<ServerIdentity>) -> Self {
+    pub fn with_tls(tcp: TcpListener, identity: Arc<ServerIdentity>) -> Self {
         Self { tcp, identity: Some(identity) }
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn ranges(store: &dyn StoreUnderTest) -> Checked {
     same("two without artifacts", read(1, 100, false, 2)?, vec![2, 5])?;
     same("after the last", read(5, 100, true, 100)?, vec![])?;
     let kinds: Vec<_> =
-        log.task_entries("one", 0, 100, true, 100)?.iter().map(|it| it.kind).collect();
+        log.task_entries("one", 0, 100, true, 100)?.iter().map(|logged| logged.kind).collect();
     let expected =
         [EntryKind::Status, EntryKind::Message, EntryKind::Artifact, EntryKind::Artifact];
     same("the kinds", kinds, expected.into_iter().chain([EntryKind::Status]).collect())

@@ -116,7 +116,7 @@ impl TaskService {
     ///
     /// # Errors
     /// When the machine has no random source.
-    pub fn in_memory(agent_id: &str) -> Result<Self, InternalError> {
+    pub fn new_in_memory(agent_id: &str) -> Result<Self, InternalError> {
         Self::open(Arc::new(MemoryStore::default()), Clock::system(), agent_id)
     }
 

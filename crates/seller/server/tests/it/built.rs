@@ -266,7 +266,8 @@ async fn the_signal_is_not_given_when_all_went_well() {
 async fn an_agent_whose_card_says_otherwise_is_not_built() {
     let card = card::describe("Built", "Does as told.", "http://127.0.0.1:1");
     let card = tradepost_server::a2a::card::AgentCard {
-        security_schemes: Authenticator::requiring("built", BearerTokens::new()).schemes(),
+        security_schemes: Authenticator::with_required_method("built", BearerTokens::new())
+            .schemes(),
         ..card
     };
     let answer = |_: MessageCall<'_>| Ok(MessagePlan::Answer(vec![Part::text("never")]));

@@ -45,7 +45,7 @@ async fn ask(client: &Client, headers: &[(&str, &str)]) -> String {
     let status = head.status().as_u16();
     let name = answer.pointer("/result/message/parts/0/text").and_then(Value::as_str);
     let challenges = head.headers().get_all("www-authenticate").iter();
-    let challenges: Vec<_> = challenges.map(|it| it.to_str().unwrap()).collect();
+    let challenges: Vec<_> = challenges.map(|header| header.to_str().unwrap()).collect();
     format!("{status} {}", name.map_or(challenges.join(", "), str::to_owned))
 }
 
@@ -59,7 +59,7 @@ async fn several_ways_stand_side_by_side() {
     let basic = BasicPasswords::new().allow("p:w", principal("ada"));
     let tokens = BearerTokens::new().allow("t", principal("of token"));
     let more = BearerTokens::new().allow("u", principal("of another list"));
-    let auth = Authenticator::requiring("guarded", key);
+    let auth = Authenticator::with_required_method("guarded", key);
     let auth = auth.with_method(basic).with_method(tokens).with_method(more);
     let client = start(auth).await;
     let of_ada = format!("Basic {}", STANDARD.encode("ada:p:w"));
@@ -179,7 +179,8 @@ async fn an_authorization_server_is_asked_about_each_token() {
     };
     let url = format!("{address}/introspect");
     let tokens = TokenIntrospection::new(&url, "echo agent", "a:b", flow()).unwrap();
-    let client = start(Authenticator::requiring("guarded", tokens.for_audience("echo"))).await;
+    let client =
+        start(Authenticator::with_required_method("guarded", tokens.for_audience("echo"))).await;
     let with =
         async |token: &str| ask(&client, &[("authorization", &format!("Bearer {token}"))]).await;
     assert_eq!(with("good").await, "200 oauth:ada");
@@ -220,7 +221,7 @@ async fn tokens_of_an_open_id_provider_are_verified_with_its_keys() {
     .await;
     own_address.set(address.clone()).unwrap();
     let tokens = OpenIdConnect::open(&address, "echo", &Clock::system()).unwrap();
-    let client = start(Authenticator::requiring("guarded", tokens)).await;
+    let client = start(Authenticator::with_required_method("guarded", tokens)).await;
     let now = Clock::system().now().as_second();
     let token = |claims: Value| {
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
@@ -268,7 +269,7 @@ async fn a_server_does_not_start_with_a_card_that_says_otherwise() {
     }
 
     let card = card::describe("Wrong", "Is not served.", "http://127.0.0.1:1");
-    let auth = Authenticator::requiring("wrong", BearerTokens::new());
+    let auth = Authenticator::with_required_method("wrong", BearerTokens::new());
     let agent = MismatchedAgent(PublishedCard::from_card(&card, Clock::system().now()), auth);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let agents = AgentRegistry::from_agent(Arc::new(agent));

@@ -66,7 +66,7 @@ async fn start(both: bool) -> Client {
         true => PublishedCard::from_card(&card::for_both_releases(card), now),
         false => PublishedCard::from_card(&card, now),
     };
-    let service = TaskService::in_memory("teller").unwrap();
+    let service = TaskService::new_in_memory("teller").unwrap();
     let service = service.calling(Egress::new(Resolver::system(), true));
     let registry = AgentRegistry::from_agent(Arc::new(TestAgent(card, auth, service)));
     tokio::spawn(http::serve(listener, registry, pending()));

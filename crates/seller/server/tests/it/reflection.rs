@@ -63,7 +63,7 @@ async fn tools_find_the_service_and_every_file_of_its_definition() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_an_error_of_the_question_and_not_of_the_call() {
+async fn an_unknown_name_is_an_error_in_a_successful_call() {
     let client = start().await;
     let questions = [question(4, "another.Service"), question(3, "no.proto"), question(7, "")];
     let (answers, status) = ask(&client, PATHS[0], &questions).await;

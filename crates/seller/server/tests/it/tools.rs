@@ -117,7 +117,7 @@ async fn start() -> Client {
             ("writer", known("writer", Scopes::only([WRITES]))),
             ("reader", known("reader", Scopes::Reading)),
         ]),
-        service: TaskService::in_memory("adder").unwrap(),
+        service: TaskService::new_in_memory("adder").unwrap(),
         listing: McpListing::new(&[tool("add"), tool("note")], vec![resource]),
         origins: vec!["https://app.example".to_owned()],
     };

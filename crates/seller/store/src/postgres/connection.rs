@@ -229,6 +229,6 @@ async fn within<T>(
 ) -> Result<T, PgError> {
     match timeout(limit, work).await {
         Ok(done) => done.map_err(|error| PgError::from_driver(&error)),
-        Err(_) => Err(PgError::Silent),
+        Err(_) => Err(PgError::NoAnswer),
     }
 }

@@ -15,10 +15,10 @@ pub(crate) enum PgError {
     Gone(String),
     /// No answer within the time limit.
     #[error("the database does not answer")]
-    Silent,
+    NoAnswer,
     /// A commit was sent and its outcome is unknown.
     #[error("the connection was lost during a commit")]
-    Doubtful,
+    InDoubt,
 }
 
 impl PgError {
@@ -39,7 +39,7 @@ impl PgError {
             }
             Self::Gone(_) => true,
             // Work that may still be running is not done a second time.
-            Self::Silent | Self::Doubtful => false,
+            Self::NoAnswer | Self::InDoubt => false,
         }
     }
 
@@ -50,7 +50,7 @@ impl PgError {
             Self::Refused(state, _) => {
                 ["08", "57P"].iter().any(|class| state.code().starts_with(class))
             }
-            Self::Gone(_) | Self::Silent | Self::Doubtful => true,
+            Self::Gone(_) | Self::NoAnswer | Self::InDoubt => true,
         }
     }
 
@@ -70,7 +70,7 @@ impl PgError {
                     ]
                     .contains(state)
             }
-            Self::Gone(_) | Self::Silent | Self::Doubtful => true,
+            Self::Gone(_) | Self::NoAnswer | Self::InDoubt => true,
         }
     }
 
@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(found, (is_transient, may_be_repeated, is_gone), "{code}");
             assert_eq!(broken.while_doing("x").is_transient(), is_transient, "{code}");
         }
-        for broken in [PgError::Silent, PgError::Doubtful] {
+        for broken in [PgError::NoAnswer, PgError::InDoubt] {
             assert!(!broken.may_be_repeated(), "it may have been done");
             assert!(broken.while_doing("x").is_transient());
         }

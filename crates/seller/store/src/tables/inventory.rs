@@ -9,7 +9,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use tradepost_aap::Vehicle;
 use tradepost_dealer::compressed::{Compressor, DecompressScratch, Decompressor, Dictionary};
-use tradepost_dealer::import::{FeedUnit, Units};
+use tradepost_dealer::import::{FeedListing, PackedListings};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 
@@ -19,26 +19,27 @@ use crate::sql::{Bind, Connection, RowResult, SqlCell, SqlColumn, SqlValue, para
 
 mod reading;
 
-/// Status of a unit that is sold.
+/// Status of a listing that is sold.
 const SOLD: &str = "sold";
 
 /// Result of replacing an inventory, or of a dry run. Its JSON form is read by programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Replacement {
-    /// Units on offer before.
+    /// Listings on offer before.
     pub before: usize,
-    /// Units that are new on offer.
+    /// Listings that are new on offer.
     pub added: usize,
-    /// Units whose listing changed.
+    /// Listings whose content changed.
     pub changed: usize,
-    /// Units that did not change; their `updated_at` is confirmed.
+    /// Listings that did not change; their `updated_at` is confirmed.
     pub unchanged: usize,
-    /// Units that were on offer and are missing from the feed or sold: now tombstones.
+    /// Listings that were on offer and are missing from the feed or sold: now tombstones.
     pub removed: usize,
 }
 
-/// Row of a unit. `updated_at` is a column beside the JSON, so that confirming an unchanged listing rewrites no JSON.
-pub(crate) struct UnitRow {
+/// Row of a listing. `updated_at` is a column beside the JSON, so that confirming an unchanged listing rewrites
+/// no JSON.
+pub(crate) struct ListingRow {
     vehicle_id: String,
     vin: Option<String>,
     stock: Option<String>,
@@ -49,10 +50,10 @@ pub(crate) struct UnitRow {
     updated_at: Timestamp,
 }
 
-impl UnitRow {
-    /// Converts a unit into its row.
-    pub(crate) fn new(unit: &FeedUnit) -> Result<Self, InternalError> {
-        let vehicle = &unit.vehicle;
+impl ListingRow {
+    /// Converts a listing into its row.
+    pub(crate) fn new(listing: &FeedListing) -> Result<Self, InternalError> {
+        let vehicle = &listing.vehicle;
         let lacks =
             || InternalError::new("storing a unit", "it lacks vehicle_id, status or updated_at");
         let vehicle_id = vehicle.vehicle_id.as_ref().ok_or_else(lacks)?;
@@ -65,7 +66,7 @@ impl UnitRow {
             stock: vehicle.stock.clone(),
             make: vehicle.make.clone(),
             model: vehicle.model.clone(),
-            status: if unit.sold { SOLD } else { status.name() },
+            status: if listing.sold { SOLD } else { status.name() },
             body: tradepost_document::json::to_string(&bare)
                 .map_err(InternalError::on("writing a listing"))?,
             updated_at,
@@ -93,8 +94,8 @@ impl<'c> Bodies<'c> {
     }
 }
 
-/// Stored state of a unit before a replacement.
-struct StoredUnit {
+/// Stored state of a listing before a replacement.
+struct PreviousListing {
     body: BodyDigest,
     is_sold: bool,
     removed: bool,
@@ -122,7 +123,7 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    /// Body of a unit that is no longer on offer, and which is not returned any more.
+    /// Body of a listing that is no longer on offer, and which is not returned any more.
     const NONE: &str = "";
 }
 
@@ -220,14 +221,14 @@ impl InventoryState {
 }
 
 impl StoreTransaction<'_> {
-    /// Makes `units` the whole inventory of a dealer, or with `dry_run` only returns what would change.
+    /// Makes `listings` the whole inventory of a dealer, or with `dry_run` only returns what would change.
     ///
     /// # Errors
     /// When the database fails.
     pub fn replace_inventory(
         &self,
         dealer_id: &str,
-        units: &Units,
+        listings: &PackedListings,
         now: Timestamp,
         dry_run: bool,
     ) -> Result<Replacement, InternalError> {
@@ -238,28 +239,30 @@ impl StoreTransaction<'_> {
         let new_dictionary = match packing {
             Some(_) => None,
             None if dry_run || self.0.is_shared() => None,
-            None => learn_dictionary(units),
+            None => learn_dictionary(listings),
         };
         if let Some(dictionary) = &new_dictionary {
             packing = Some(BodyPacking::new(dictionary)?);
         }
         let mut done = Replacement {
-            before: before.values().filter(|unit| !unit.removed).count(),
+            before: before.values().filter(|listing| !listing.removed).count(),
             ..Replacement::default()
         };
-        each_row(units, |row| {
+        each_row(listings, |row| {
             let row = &row;
             let mut known = before.get_mut(&row.vehicle_id);
-            let on_offer = known.as_ref().is_some_and(|unit| !unit.removed);
+            let on_offer = known.as_ref().is_some_and(|listing| !listing.removed);
             if let Some(known) = &mut known {
                 known.seen = true;
             }
             let sold = row.status == SOLD;
             match (sold, known) {
-                // The unit is a tombstone already, and keeps its age.
-                (true, Some(unit)) if unit.removed && unit.is_sold => return Ok(()),
+                // The listing is a tombstone already, and keeps its age.
+                (true, Some(listing)) if listing.removed && listing.is_sold => return Ok(()),
                 (true, _) => done.removed += usize::from(on_offer),
-                (false, Some(unit)) if on_offer && unit.body == BodyDigest::new(&row.body) => {
+                (false, Some(listing))
+                    if on_offer && listing.body == BodyDigest::new(&row.body) =>
+                {
                     done.unchanged += 1;
                     // Until there was a dictionary nothing was packed; with the first one everything is.
                     if !dry_run && new_dictionary.is_none() {
@@ -277,8 +280,10 @@ impl StoreTransaction<'_> {
             }
             Ok(())
         })?;
-        // The row stays: buyers are told that a unit is gone, and what a sold unit was.
-        for (vehicle_id, _) in before.iter().filter(|(_, unit)| !unit.removed && !unit.seen) {
+        // The row stays: buyers are told that a listing is gone, and what a sold listing was.
+        for (vehicle_id, _) in
+            before.iter().filter(|(_, listing)| !listing.removed && !listing.seen)
+        {
             done.removed += 1;
             if !dry_run {
                 self.0.execute(
@@ -348,7 +353,7 @@ impl StoreTransaction<'_> {
     fn put_listing(
         &self,
         dealer_id: &str,
-        row: &UnitRow,
+        row: &ListingRow,
         removed_at: Option<Timestamp>,
         packing: &mut Option<BodyPacking>,
     ) -> Result<(), InternalError> {
@@ -384,7 +389,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    fn confirm_listing(&self, dealer_id: &str, row: &UnitRow) -> Result<(), InternalError> {
+    fn confirm_listing(&self, dealer_id: &str, row: &ListingRow) -> Result<(), InternalError> {
         self.0.execute(
             "confirming a listing",
             "UPDATE listings SET updated_at = $3 WHERE dealer_id = $1 AND vehicle_id = $2",
@@ -392,12 +397,12 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Returns the stored units of a dealer by vehicle id, with digests of their bodies.
+    /// Returns the stored listings of a dealer by vehicle id, with digests of their bodies.
     fn stored(
         &self,
         dealer_id: &str,
         packing: &mut Option<BodyPacking>,
-    ) -> Result<HashMap<String, StoredUnit>, InternalError> {
+    ) -> Result<HashMap<String, PreviousListing>, InternalError> {
         let mut stored = HashMap::new();
         self.0.each(
             "reading listings",
@@ -407,9 +412,9 @@ impl StoreTransaction<'_> {
             |row| {
                 let body = BodyDigest::new(&BodyPacking::text(packing, row.get("body")?)?);
                 let is_sold = row.get::<String>("status")? == SOLD;
-                let unit =
-                    StoredUnit { body, is_sold, removed: row.get("is_removed")?, seen: false };
-                stored.insert(row.get("vehicle_id")?, unit);
+                let listing =
+                    PreviousListing { body, is_sold, removed: row.get("is_removed")?, seen: false };
+                stored.insert(row.get("vehicle_id")?, listing);
                 Ok(true)
             },
         )?;
@@ -420,18 +425,18 @@ impl StoreTransaction<'_> {
 /// Number of rows that are prepared before the database takes them.
 const CHANNEL_CAPACITY: usize = 64;
 
-/// Passes the rows of units to `take`, one after another. They are built on another thread, because everything else
+/// Passes the rows of listings to `take`, one after another. They are built on another thread, because everything else
 /// waits for the writer.
 fn each_row(
-    units: &Units,
-    mut take: impl FnMut(UnitRow) -> Result<(), InternalError>,
+    listings: &PackedListings,
+    mut take: impl FnMut(ListingRow) -> Result<(), InternalError>,
 ) -> Result<(), InternalError> {
     thread::scope(|scope| {
         let (sender, rows) = sync_channel(CHANNEL_CAPACITY);
         let producer = thread::Builder::new().spawn_scoped(scope, move || {
-            for unit in units {
+            for listing in listings {
                 // The receiver is gone when the database has failed.
-                if sender.send(UnitRow::new(&unit)).is_err() {
+                if sender.send(ListingRow::new(&listing)).is_err() {
                     return;
                 }
             }
@@ -442,12 +447,13 @@ fn each_row(
 }
 
 /// Learns a dictionary from the listings on offer, where they are enough.
-fn learn_dictionary(units: &Units) -> Option<Dictionary> {
-    let offered = units.iter().filter(|unit| !unit.sold);
-    // A unit that cannot be written is reported where it is stored.
-    let body = |unit: FeedUnit| UnitRow::new(&unit).map(|row| row.body).unwrap_or_default();
-    let samples = offered.step_by(Dictionary::step(units.offered())).map(body);
-    let dictionary = Dictionary::of_samples(units.offered(), samples);
+fn learn_dictionary(listings: &PackedListings) -> Option<Dictionary> {
+    let offered = listings.iter().filter(|listing| !listing.sold);
+    // A listing that cannot be written is reported where it is stored.
+    let body =
+        |listing: FeedListing| ListingRow::new(&listing).map(|row| row.body).unwrap_or_default();
+    let samples = offered.step_by(Dictionary::step(listings.offered())).map(body);
+    let dictionary = Dictionary::from_samples(listings.offered(), samples);
     (!dictionary.as_bytes().is_empty()).then_some(dictionary)
 }
 

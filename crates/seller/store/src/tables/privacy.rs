@@ -236,7 +236,7 @@ impl StoreTransaction<'_> {
         for (seq, lead, (payload_of, address_of), opened) in rows {
             batch.last = Some(seq);
             let Ok((payload, address)) = opened else {
-                batch.unreadable.push(Unreadable::of_lead("lead_submissions", Some(lead)));
+                batch.unreadable.push(Unreadable::from_lead("lead_submissions", Some(lead)));
                 continue;
             };
             let address = address.map(|text| cipher.seal(&address_of, &text)).transpose()?;
@@ -285,7 +285,7 @@ impl StoreTransaction<'_> {
         for (submission, lead, (dealer, seq), network, opened) in rows {
             batch.last = Some(submission);
             let Ok((agent, body, salt)) = opened else {
-                batch.unreadable.push(Unreadable::of_lead("consent_evidence", lead));
+                batch.unreadable.push(Unreadable::from_lead("consent_evidence", lead));
                 continue;
             };
             let of = |column| AadContext::evidence(column, &dealer, seq);
@@ -339,7 +339,7 @@ impl StoreTransaction<'_> {
         for (key, lead, (text_of, salt_of), opened) in rows {
             batch.last = Some(key);
             let Ok((text, salt)) = opened else {
-                batch.unreadable.push(Unreadable::of_lead("lead_notes", Some(lead)));
+                batch.unreadable.push(Unreadable::from_lead("lead_notes", Some(lead)));
                 continue;
             };
             let salt = salt.map(|salt| cipher.seal(&salt_of, &salt)).transpose()?;
@@ -375,7 +375,7 @@ impl StoreTransaction<'_> {
         let mut batch = Batch::default();
         for (name, secret) in rows {
             let Ok(secret) = secret else {
-                batch.unreadable.push(Unreadable::of_second_factor(name));
+                batch.unreadable.push(Unreadable::from_second_factor(name));
                 continue;
             };
             self.0.execute(
@@ -415,7 +415,7 @@ impl StoreTransaction<'_> {
         let mut batch = Batch::default();
         for (dealer, (scope, key), is_blind, lead, reply) in rows {
             let Ok(reply) = reply else {
-                batch.unreadable.push(Unreadable::of_lead("idempotency_keys", lead));
+                batch.unreadable.push(Unreadable::from_lead("idempotency_keys", lead));
                 continue;
             };
             batch.sealed += 1;

@@ -54,7 +54,7 @@ impl StoreTransaction<'_> {
 }
 
 impl StoreRead for PublisherTx<'_> {
-    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+    fn owner_of(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         // The index has all columns: a hit reads no more than a miss. A miss reads a constant row as well, so that it
         // does not take less time than another owner's entity.
         let sql = format!(
@@ -68,9 +68,9 @@ impl StoreRead for PublisherTx<'_> {
         let values = params![self.publisher, kind, id];
         self.connection.each("finding out whose a thing is", &sql, values, |row| {
             let is_there = row.get("is_there")?;
-            let whose = EntityOwner { owner: row.get("owner")?, account: row.get("account")? };
+            let owner = EntityOwner { owner: row.get("owner")?, account: row.get("account")? };
             if is_there {
-                found = Some(whose);
+                found = Some(owner);
             }
             Ok(found.is_none())
         })?;

@@ -286,7 +286,7 @@ impl Database {
                 let secret =
                     row.opened("secret", key.as_deref(), &second_factor::belongs_to(&name));
                 let opened = readable(secret)?.map(drop);
-                note_opened(check, Unreadable::of_second_factor(name), opened);
+                note_opened(check, Unreadable::from_second_factor(name), opened);
                 Ok(true)
             },
         )
@@ -317,7 +317,7 @@ impl Database {
                     let opened = readable(payload.and_then(|_| address.map(drop)))?;
                     note_opened(
                         check,
-                        Unreadable::of_lead("lead_submissions", Some(lead_id)),
+                        Unreadable::from_lead("lead_submissions", Some(lead_id)),
                         opened,
                     );
                     Ok(true)
@@ -356,7 +356,7 @@ impl Database {
                     let all = agent.and(body).and_then(|_| salt.map(drop));
                     let opened = readable(all)?;
                     let lead_id: Option<String> = row.get("lead_id")?;
-                    note_opened(check, Unreadable::of_lead("consent_evidence", lead_id), opened);
+                    note_opened(check, Unreadable::from_lead("consent_evidence", lead_id), opened);
                     Ok(true)
                 },
             )?;
@@ -388,7 +388,7 @@ impl Database {
                     let of = AadContext::column(REPLY, &[dealer_id, scope, key]);
                     let opened = readable(row.opened("reply", by.as_deref(), &of).map(drop))?;
                     let lead_id: Option<String> = row.get("lead_id")?;
-                    note_opened(check, Unreadable::of_lead("idempotency_keys", lead_id), opened);
+                    note_opened(check, Unreadable::from_lead("idempotency_keys", lead_id), opened);
                     last = Some(place);
                     Ok(true)
                 },

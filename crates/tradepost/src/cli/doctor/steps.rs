@@ -67,7 +67,7 @@ pub(super) fn examine(
     runtime.shutdown_background();
     let id = &dealer.terms.id;
     let count = OfferCount::read(&store, id)?;
-    let feeds = FeedStatus::of_all(&store, &dealer)?;
+    let feeds = FeedStatus::read_all(&store, &dealer)?;
     let facts = StepFacts {
         listings: count.listings,
         latest: count.latest,

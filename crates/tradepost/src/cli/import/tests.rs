@@ -145,7 +145,7 @@ fn an_explanation_shows_each_fields_columns_and_the_unused_ones() {
          A1,Used,,20000,1,Red,https://a.example/1.jpg,https://a.example/2.jpg\n\
          A2,N/A,NULL,21000,2,,,\n",
     );
-    assert_eq!(feed.units.to_vec()[0].vehicle.photos.len(), 2);
+    assert_eq!(feed.listings.to_vec()[0].vehicle.photos.len(), 2);
     let text = explanation(TableWidth::Unbounded, &feed.report).join("\n\n");
     expect_test::expect![[r#"
         FIELD       FULL  UNITS  FROM COLUMN (ROWS)

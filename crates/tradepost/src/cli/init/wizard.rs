@@ -109,7 +109,7 @@ pub(super) fn run(folder: &Path, force: bool, context: &Context) -> Outcome {
             .hint("name a folder that you may write to: tradepost init --wizard DIR")
     })?;
     report_files(&dialogue, &written);
-    check_config::run(check_config::Arguments::of(config.clone()), context)?;
+    check_config::run(check_config::Arguments::from_path(config.clone()), context)?;
     if let Some(member) = member {
         add_first_member(&folder, &config, &dealer_id, member, context)?;
     }

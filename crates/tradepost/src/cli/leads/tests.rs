@@ -151,7 +151,7 @@ fn moved() -> LeadHistory {
 }
 
 fn now(leads: &[LeadRecord]) -> Vec<ExportedLead> {
-    leads.iter().map(|lead| ExportedLead::now(unchanged(lead.clone()), None)).collect()
+    leads.iter().map(|lead| ExportedLead::from_history(unchanged(lead.clone()), None)).collect()
 }
 
 #[test]
@@ -298,14 +298,14 @@ fn a_lead_is_exported_now_and_after_each_change() {
     let before = Some(at("2026-04-30T00:00:00Z"));
     let between = Some(at("2026-05-01T00:00:00Z"));
     for (since, resent) in [(None, true), (before, false), (between, true)] {
-        let entry = ExportedLead::now(moved(), since);
+        let entry = ExportedLead::from_history(moved(), since);
         assert_eq!(shown(&[entry]), (vec![resent], json!([second])), "{since:?}");
     }
-    let changes = |since| shown(&ExportedLead::now(moved(), since).changes(since));
+    let changes = |since| shown(&ExportedLead::from_history(moved(), since).changes(since));
     assert_eq!(changes(None), (vec![false, true], json!([first, second])));
     assert_eq!(changes(before), (vec![false, true], json!([first, second])));
     assert_eq!(changes(between), (vec![true], json!([second])));
-    assert!(!ExportedLead::now(unchanged(plain()), None).prospect().is_resent);
+    assert!(!ExportedLead::from_history(unchanged(plain()), None).prospect().is_resent);
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl Decider {
         let Some(by) = &self.by else { return Ok(operator(context)) };
         let member = store.member(&by.to_lowercase())?;
         let member = member.ok_or_else(|| self.unknown_member(publisher_id))?;
-        Ok(Actor::for_member(&member, &context.actor()))
+        Ok(Actor::from_member_and_operator(&member, &context.actor()))
     }
 
     /// Returns the failure for somebody who is not on the publisher's staff, also for nobody.

@@ -107,7 +107,7 @@ impl ServedConsole {
                 .talk(format!("console: {url}{PATH} (name {DEMO_USER}, password {password})"));
         }
         let listener = match identity {
-            Some(identity) => Listener::over_tls(listener, identity),
+            Some(identity) => Listener::with_tls(listener, identity),
             None => listener.into(),
         };
         let settings = for_operators(server).http();

@@ -515,7 +515,7 @@ fn an_ad_server_that_loses_everything_is_for_people() {
 }
 
 #[test]
-fn delivery_is_asked_for_when_the_flight_begins_and_then_as_the_settings_say() {
+fn delivery_is_requested_from_flight_start_at_the_configured_interval() {
     let fixture = AdServerFixture::on_sqlite();
     let (id, _) = fixture.buy(1);
     let order = fixture.settle(&id);

@@ -128,7 +128,7 @@ fn people_see_mend_and_retry_a_deal() {
     assert_eq!(fixture.json(&["status"]), json!([]));
     assert_eq!(nothing(&fixture.output(&["status"])), "no media buys at an ad server\n");
     let [buy, package, deal] = fixture.buy();
-    assert_eq!(deal, ExternalId::for_deal(&buy, &package).0);
+    assert_eq!(deal, ExternalId::from_deal(&buy, &package).0);
 
     // The receiver does not accept the credential: the order stops, and says what to do.
     let row = fixture.row("stopped");

@@ -6,7 +6,7 @@ use tradepost_client::agent::{AgentClient, Outgoing};
 use tradepost_client::client::random_ids;
 use tradepost_client::discover::{Discovered, discover};
 use tradepost_client::failure::{CallFailure, Unsent};
-use tradepost_client::retry::{Machine, Recoverer, RetryLimits as Budget, Sizes};
+use tradepost_client::retry::{Recoverer, RetryLimits as Budget, Sizes, SystemClock};
 use tradepost_client::signed::signers::KeyLocation;
 use tradepost_client::transport::{HttpTransport, TransportLimits};
 use tradepost_client::{CardCache, SellerCard};
@@ -136,8 +136,8 @@ fn a_publisher_is_an_a2a_agent_whose_card_is_kept() {
         for _ in 0..2 {
             let found = cache.discover(&transport(), &base).await.unwrap();
             let client = AgentClient::new(transport(), &found.discovered, random_ids()).unwrap();
-            let machine = Machine::new(random_ids());
-            let recoverer = Recoverer::new(machine, Budget::default(), Sizes::default());
+            let system_clock = SystemClock::new(random_ids());
+            let recoverer = Recoverer::new(system_clock, Budget::default(), Sizes::default());
             let patience = std::time::Duration::from_secs(60);
             let follower = tradepost_client::agent::Follower { recoverer: &recoverer, patience };
             let failure = client.converse(&Outgoing::text("hello"), &follower, |_| {}).await;

@@ -99,7 +99,7 @@ impl Fixture {
         let directory = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(directory.path()).unwrap());
         let publisher_store = SqlPublisherStore::new(store, "gazette");
-        let key = Arc::new(WebhookKey::passing().unwrap());
+        let key = Arc::new(WebhookKey::generate().unwrap());
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();

@@ -182,7 +182,7 @@ fn a_forecast_that_is_not_ready_stops_no_other_sale() {
 }
 
 #[test]
-fn an_ad_server_that_never_answers_is_left_alone_for_a_while() {
+fn an_unresponsive_ad_server_is_not_asked_for_a_while() {
     let fixture = CheckFixture::new(ANSWER_TIMEOUT);
     fixture.ad_server.with(|made| made.objections = None);
     assert_eq!(fixture.ask(false), "validate: Down { retry_after: Some(5s) }");

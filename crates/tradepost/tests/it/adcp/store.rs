@@ -171,8 +171,8 @@ fn queries_with(number: usize) -> Vec<Query> {
     let owner = format!("tenant {number}");
     let account = format!("account {number}");
     let states = |count: usize| (0..count).map(|state| format!("state {state}")).collect();
-    let of_owner = Query::of_owner(&owner);
-    let of_account = Query::of_account(&account);
+    let of_owner = Query::with_owner(&owner);
+    let of_account = Query::with_account(&account);
     let except_accounts = vec![account.clone(), format!("account {}", (number + 1) % 3)];
     let led_to_by = Query { terms: Some(term(number % 2, number).into()), ..Query::default() };
     let narrowed = vec![
@@ -186,7 +186,7 @@ fn queries_with(number: usize) -> Vec<Query> {
         Query { except_accounts: except_accounts.clone(), ..of_owner.clone() },
         Query { except_accounts, states: states(2), ..Query::default() },
         Query { class: Some(format!("class {number}")), states: states(2), ..of_owner.clone() },
-        Query::in_state(&format!("state {number}")),
+        Query::with_state(&format!("state {number}")),
         led_to_by.clone(),
         Query { states: states(2), owner: Some(owner), ..led_to_by },
     ];
@@ -246,7 +246,7 @@ pub fn everything(publisher_store: &dyn PublisherStore) -> Vec<String> {
         for kind in KINDS {
             for id in 0..6 {
                 let id = format!("thing {id}");
-                lines.push(format!("{:?}", reader.whose(kind, &id).unwrap()));
+                lines.push(format!("{:?}", reader.owner_of(kind, &id).unwrap()));
                 let record = reader.get(kind, &id).unwrap();
                 lines.push(format!(
                     "{:?}",

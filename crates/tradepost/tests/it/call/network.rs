@@ -229,7 +229,7 @@ fn grpc_agent(scheme: &str, dealer: &SecureDealer, proxy: &ConnectProxy) -> Agen
     let url = Url::parse(&format!("{scheme}://{NAME}")).unwrap();
     let card = SellerCard::read(&card.to_string()).unwrap();
     let discovered = Discovered { url, etag: None, card, is_signed: false };
-    let transport = HttpTransport::on(network, TransportLimits::default());
+    let transport = HttpTransport::with_network(network, TransportLimits::default());
     AgentClient::new(transport, &discovered, fastrand::Rng::with_seed(1)).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! Inventories that arrive by themselves, as people see them.
 
 use jiff::Timestamp;
-use tradepost_runtime::config::feeds::{Extent, FeedConfig, From, Guard};
+use tradepost_runtime::config::feeds::{Extent, FeedConfig, FeedOrigin, Guard};
 use tradepost_store::{FeedOutcome, FeedRun};
 
 use super::*;
@@ -9,7 +9,7 @@ use super::*;
 fn feed(name: &str) -> FeedConfig {
     FeedConfig {
         name: name.to_owned(),
-        from: From::Upload { max_bytes: 1_000 },
+        from: FeedOrigin::Upload { max_bytes: 1_000 },
         mapping: None,
         extent: Extent::Full,
         guard: Guard { max_drop: 50, force: false },

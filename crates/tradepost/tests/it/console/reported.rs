@@ -88,7 +88,7 @@ impl RefusedForm {
 }
 
 #[test]
-fn a_file_is_stored_and_shown_on_the_page_of_the_buy() {
+fn a_reported_file_is_stored_and_shown_with_its_buy() {
     let sold = Sold::new();
     let sam = sold.enter("sam");
     let list = text(&sam.get("/console/buys"));
@@ -162,7 +162,7 @@ fn a_file_is_stored_and_shown_on_the_page_of_the_buy() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_listed_and_nothing_is_stored() {
+fn problems_of_a_file_are_listed_and_nothing_is_stored() {
     let sold = Sold::new();
     let sam = sold.enter("sam");
     // A media buy of another publisher looks as one that there is not.
@@ -305,7 +305,7 @@ fn a_file_that_is_too_large_is_not_read() {
 }
 
 #[test]
-fn the_form_is_for_those_who_report_and_comes_from_the_console() {
+fn only_reporters_send_the_form_and_only_from_the_console() {
     let sold = Sold::new();
     let table = sold.table(&["2026-04-30,1000,,8,yes,"]);
     let file = Some(("may.csv", table.as_bytes()));

@@ -318,7 +318,7 @@ fn stopped_order(media_buy_id: &str, package_id: &str, now: jiff::Timestamp) -> 
 }
 
 #[test]
-fn a_buy_that_stopped_at_the_ad_server_is_in_the_inbox_and_tried_again() {
+fn a_stopped_order_is_in_the_inbox_until_retried() {
     let console = PublisherConsole::new();
     let account = console.account();
     let sold = console.sold(&account);

@@ -166,14 +166,14 @@ fn sign_in_leads_where_they_wanted_and_nowhere_else() {
 fn nothing_is_kept_by_browsers_or_loaded_from_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
-    let fixture = Fixture::on_with(store, |units| {
+    let fixture = Fixture::on_with(store, |listings| {
         let photos = [
             "https://photos.example/1.jpg",
             "http://photos.example/2.jpg",
             "https://a@b.example/3.jpg",
         ];
-        units[0].vehicle.photos = vec![photos[0].to_owned()];
-        units[1].vehicle.photos = photos[1..].iter().map(|photo| (*photo).to_owned()).collect();
+        listings[0].vehicle.photos = vec![photos[0].to_owned()];
+        listings[1].vehicle.photos = photos[1..].iter().map(|photo| (*photo).to_owned()).collect();
     });
     let headers = |answer: &Response| -> String {
         let shown = |(name, _): &&(String, String)| {

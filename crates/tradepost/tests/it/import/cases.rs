@@ -47,7 +47,7 @@ impl Case {
     fn check(&self, feed: &DealerFeed, preset: Preset, apart_from: &[&str]) -> Vec<Vehicle> {
         assert_eq!(feed.report.preset.map(|used| used.name), Some(preset));
         assert_eq!(feed.report.preset.map(|used| used.guessed), Some(true));
-        let vehicles: Vec<Vehicle> = feed.units.iter().map(|unit| unit.vehicle).collect();
+        let vehicles: Vec<Vehicle> = feed.listings.iter().map(|listing| listing.vehicle).collect();
         assert_eq!(vehicles.len(), self.cars.len(), "{:?}", feed.report.skips);
         for (vehicle, car) in vehicles.iter().zip(&self.cars) {
             let listing = tradepost_document::json::to_value(vehicle).unwrap();
@@ -98,7 +98,7 @@ fn google_with_nested_stores() {
     assert_eq!(feed.report.ignored_columns, Vec::<String>::new());
     // No rooftop has the store: no vehicle is offered, and the report says why.
     let feed = case.feed(None, &[]);
-    assert_eq!((feed.units.len(), feed.report.skipped), (0, case.cars.len()));
+    assert_eq!((feed.listings.len(), feed.report.skipped), (0, case.cars.len()));
     assert!(feed.report.skips[0].message.contains("\"ACME1\""), "{:?}", feed.report.skips);
 }
 
@@ -110,7 +110,7 @@ fn google_with_a_prefix() {
     assert!(vehicles.iter().all(|vehicle| vehicle.transmission.is_some()));
     assert!(vehicles.iter().all(|vehicle| vehicle.photos.len() == 2));
     assert_eq!(feed.report.ignored_columns, Vec::<String>::new());
-    assert_eq!(case.feed(None, &[]).units.len(), 0);
+    assert_eq!(case.feed(None, &[]).listings.len(), 0);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_german_table_by_a_mapping_of_its_own() {
     "#;
     let mapping = Mapping::parse(mapping).unwrap();
     let feed = case.feed(Some(&mapping), &[]);
-    let years: Vec<u16> = feed.units.iter().filter_map(|unit| unit.vehicle.year).collect();
+    let years: Vec<u16> = feed.listings.iter().filter_map(|listing| listing.vehicle.year).collect();
     assert_eq!(years, [2016, 2017, 2018, 2019, 2020, 2021]);
     assert_eq!((feed.report.accepted, &feed.report.currency_doubt), (6, &None));
     assert_eq!(feed.report.doubts, Vec::<String>::new());

@@ -63,8 +63,8 @@ fn folder() -> (tempfile::TempDir, Store) {
     drop(server);
     let store = Store::open(folder.path()).unwrap();
     // So many that they are packed, and moved in several parts.
-    let units = tradepost_demo::dealer::units(1_200, 7, at(NOW));
-    store.replace_inventory("large", &units, at(NOW), false).unwrap();
+    let listings = tradepost_demo::dealer::listings(1_200, 7, at(NOW));
+    store.replace_inventory("large", &listings, at(NOW), false).unwrap();
     (folder, store)
 }
 

@@ -7,7 +7,7 @@ use tradepost_dealer::record::LeadState;
 use tradepost_runtime::wiring::Wiring;
 use tradepost_server::clock::Clock;
 use tradepost_store::staff_events::NewStaffDelivery;
-use tradepost_store::{HostedState, NewHosted, Old};
+use tradepost_store::{HostedState, NewHosted, OldLeadSelection};
 
 use super::*;
 
@@ -123,7 +123,7 @@ fn messages_to_a_publishers_people_keep_no_lead_from_erasure() {
         tx.plan_staff_events("gazette", 1, std::slice::from_ref(&planned), at(NOW))
     };
     assert!(store.write_blocking(plan).unwrap());
-    let old = || Old {
+    let old = || OldLeadSelection {
         dealer_id: dealer::ID.to_owned(),
         unchanged_since: at(NOW) + SignedDuration::from_hours(1),
         with_undelivered: false,
@@ -157,7 +157,7 @@ fn a_removed_dealers_old_leads_stay_once_it_is_back() {
             store.decide(|tx| tx.set_hosted_state(dealer::ID, HostedState::Removed, None, at(NOW)));
         removed.unwrap().expect("the dealer was there")
     };
-    let old = |revision| Old {
+    let old = |revision| OldLeadSelection {
         dealer_id: dealer::ID.to_owned(),
         unchanged_since: at(NOW) + SignedDuration::from_hours(1),
         with_undelivered: true,

@@ -307,7 +307,8 @@ fn a_note_of_another_type_is_named_beside_all_others() {
         let change = "UPDATE lead_notes SET author = x'00ff' WHERE key = 3";
         assert_eq!(database.execute(change, []).unwrap(), 1);
         let check = server.store.check_notes().unwrap();
-        let unreadable = check.faults.iter().filter(|it| it.kind == NoteFaultKind::Unreadable);
+        let unreadable =
+            check.faults.iter().filter(|broken| broken.kind == NoteFaultKind::Unreadable);
         let leads: BTreeSet<_> = unreadable.map(|fault| fault.lead_id.clone()).collect();
         assert_eq!(leads, BTreeSet::from([ada.clone(), bob]));
         assert_eq!(check.verified, 1);

@@ -144,9 +144,9 @@ fn rows_8_and_9_replay_before_vehicle_before_time() {
     let first = server.payload(&payload);
     assert_eq!(first["data"]["appointment"]["status"], "confirmed");
     // Everything is sold; a retry is not about that (C-16, R-LD-15).
-    let units: Vec<_> = Vec::new();
+    let listings: Vec<_> = Vec::new();
     let now = crate::support::at("2026-04-30T12:00:00Z");
-    server.store.replace_inventory(crate::support::dealer::ID, &units, now, false).unwrap();
+    server.store.replace_inventory(crate::support::dealer::ID, &listings, now, false).unwrap();
     let server = crate::support::restart(server);
     let gone = json!({"type": "inventory.vehicle.request", "vin": LISTED_VIN});
     assert_eq!(server.error(&gone)["code"], "VEHICLE_UNAVAILABLE");

@@ -131,8 +131,8 @@ fn one_dealers_broken_inventory_keeps_no_other_from_being_refreshed() {
     let broken = "UPDATE listings SET body = '{' WHERE dealer_id = 'demo-auto-group';
                   UPDATE inventories SET generation = generation + 1;";
     database.execute_batch(broken).unwrap();
-    let units = &dealer::units(false)[..1];
-    server.store.replace_inventory("second", units, Timestamp::UNIX_EPOCH, false).unwrap();
+    let listings = &dealer::listings(false)[..1];
+    server.store.replace_inventory("second", listings, Timestamp::UNIX_EPOCH, false).unwrap();
     let fault = registry.refresh().unwrap_err();
     assert!(fault.chain().starts_with("reading a listing"), "{}", fault.chain());
     assert_eq!((size("one.example"), size("two.example")), (4, 1), "the old one stays in use");

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use tokio::sync::Notify;
 use tradepost_ad_server::{
     AdServer, AdServerError, AdServerResult, Availability, InventoryItem, PackageProblem,
-    RefusalReason, StateChange,
+    RefusalReason, RemoteStateChange,
 };
 use tradepost_publisher::ad_server::{
     AdServerCapabilities, CreativeSpec, DealSpec, ExternalId, LineItemSpec, OrderSpec,
@@ -447,16 +447,18 @@ impl AdServer for ScriptedAdServer {
     fn change_order_state<'a>(
         &'a self,
         order: &'a RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState> {
         let call = match change {
-            StateChange::Approve => "approve_order",
-            StateChange::Cancel => "cancel_order",
-            StateChange::Pause | StateChange::Resume => "other",
+            RemoteStateChange::Approve => "approve_order",
+            RemoteStateChange::Cancel => "cancel_order",
+            RemoteStateChange::Pause | RemoteStateChange::Resume => "other",
         };
         let false_result = match change {
-            StateChange::Cancel => RemoteState::Canceled,
-            StateChange::Approve | StateChange::Pause | StateChange::Resume => RemoteState::Ready,
+            RemoteStateChange::Cancel => RemoteState::Canceled,
+            RemoteStateChange::Approve | RemoteStateChange::Pause | RemoteStateChange::Resume => {
+                RemoteState::Ready
+            }
         };
         Box::pin(self.act(
             call,
@@ -464,9 +466,9 @@ impl AdServer for ScriptedAdServer {
             move |_| false_result,
             move |made| {
                 let state = match change {
-                    StateChange::Cancel => RemoteState::Canceled,
-                    StateChange::Approve => made.approval.unwrap_or(RemoteState::Ready),
-                    StateChange::Pause | StateChange::Resume => return Err(missing()),
+                    RemoteStateChange::Cancel => RemoteState::Canceled,
+                    RemoteStateChange::Approve => made.approval.unwrap_or(RemoteState::Ready),
+                    RemoteStateChange::Pause | RemoteStateChange::Resume => return Err(missing()),
                 };
                 made.orders.get_mut(&order.0).ok_or_else(missing)?.state = state;
                 for item in made.line_items.values_mut().filter(|item| item.order == order.0) {
@@ -484,13 +486,13 @@ impl AdServer for ScriptedAdServer {
         &'a self,
         _: &'a RemoteId,
         line_item: &'a RemoteId,
-        change: StateChange,
+        change: RemoteStateChange,
     ) -> AdServerResult<'a, RemoteState> {
         let state = match change {
-            StateChange::Approve => RemoteState::Ready,
-            StateChange::Resume => RemoteState::Delivering,
-            StateChange::Pause => RemoteState::Paused,
-            StateChange::Cancel => RemoteState::Canceled,
+            RemoteStateChange::Approve => RemoteState::Ready,
+            RemoteStateChange::Resume => RemoteState::Delivering,
+            RemoteStateChange::Pause => RemoteState::Paused,
+            RemoteStateChange::Cancel => RemoteState::Canceled,
         };
         Box::pin(self.act(
             "line_item_state",

@@ -6,7 +6,7 @@ use tradepost_aap::lead::AppointmentType;
 use tradepost_aap::vehicle::Vocabularies;
 use tradepost_aap::{Skill, Vehicle, Version};
 use tradepost_dealer::calendar::CalendarFeedDetail;
-use tradepost_dealer::import::{FeedUnit, PricePolicy};
+use tradepost_dealer::import::{FeedListing, PricePolicy};
 use tradepost_dealer::settings::{
     AppointmentPolicy, DealerSettings as Terms, LeadPolicy, RooftopSettings, SearchPolicy,
 };
@@ -129,13 +129,13 @@ pub fn stock(store: &Store, config: &Config) {
     let yesterday = at("2026-04-29T09:00:00Z");
     let today = at("2026-04-30T09:00:00Z");
     for dealer in &config.dealers {
-        store.replace_inventory(&dealer.terms.id, &units(true), yesterday, false).unwrap();
-        store.replace_inventory(&dealer.terms.id, &units(false), today, false).unwrap();
+        store.replace_inventory(&dealer.terms.id, &listings(true), yesterday, false).unwrap();
+        store.replace_inventory(&dealer.terms.id, &listings(false), today, false).unwrap();
     }
 }
 
 /// The feed, with or without the unit that was sold yesterday.
-pub fn units(with_sold: bool) -> Vec<FeedUnit> {
+pub fn listings(with_sold: bool) -> Vec<FeedListing> {
     let base = |id: &str, stock: &str, make: &str, model: &str| {
         json!({
             "dealer_id": ID, "vehicle_id": id, "stock": stock, "make": make, "model": model,
@@ -178,7 +178,7 @@ pub fn units(with_sold: bool) -> Vec<FeedUnit> {
             json!({"vin": SOLD_VIN, "year": 2019, "price": 21000}),
         ));
     }
-    listings.iter().map(|listing| FeedUnit { vehicle: read(listing), sold: false }).collect()
+    listings.iter().map(|listing| FeedListing { vehicle: read(listing), sold: false }).collect()
 }
 
 fn read(listing: &Value) -> Vehicle {

@@ -63,11 +63,12 @@ fn fixture(behavior: impl FnOnce(&mut AuthorityBehavior)) -> Fixture {
     };
     let (clock, hand) = Clock::manual("2026-02-01T00:00:00Z".parse().unwrap());
     let files = Tls { certificate: settings.file(), key: settings.file(), client_ca: None };
-    let identity = ServerIdentity::ordered(files, acme::challenges(&settings), &clock).unwrap();
+    let identity =
+        ServerIdentity::open_ordered(files, acme::challenges(&settings), &clock).unwrap();
     let identity = Arc::new(identity);
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
-    let shown = Listener::over_tls(listener, Arc::clone(&identity));
+    let shown = Listener::with_tls(listener, Arc::clone(&identity));
     let router = axum::Router::new().fallback(async || "here");
     runtime.spawn(async move {
         serve(shown, router, &ServerConfig::default().http(), std::future::pending()).await;

@@ -306,7 +306,7 @@ fn a_seller_that_has_moved_is_found_by_its_card() {
     let card = CannedReply::http(200, &[], card.to_string());
     let old = Fake::start(vec![CannedReply::http(410, &[], ""), card]);
     let url = crate::discover::card_url(&old.url).unwrap();
-    let client = a2a(&old).rereading(CardReader::unverified(transport(), url));
+    let client = a2a(&old).rereading(CardReader::new_unverified(transport(), url));
     let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     let call =
         client.call_with_recovery("create_media_buy", Map::new(), &recoverer, |_, _, _| false);

@@ -265,5 +265,5 @@ fn a_token_does_not_follow_a_card_to_another_origin() {
 /// Makes the client read the card at this address again.
 fn reading(seller: &Fake, client: SkillClient) -> SkillClient {
     let card = crate::discover::card_url(&seller.url).unwrap();
-    client.rereading(crate::CardReader::unverified(crate::fake::transport(), card))
+    client.rereading(crate::CardReader::new_unverified(crate::fake::transport(), card))
 }

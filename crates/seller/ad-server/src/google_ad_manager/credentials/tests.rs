@@ -77,7 +77,7 @@ async fn a_token_is_kept_until_shortly_before_its_end() {
 }
 
 #[test]
-fn a_refused_assertion_is_the_credential_s_and_a_slow_answer_is_none() {
+fn only_a_refused_assertion_is_a_credential_problem() {
     let of = |status: u16| {
         let status = reqwest::StatusCode::from_u16(status).unwrap();
         failure(&RawAnswer { status, retry_after: None, body: Vec::new() })

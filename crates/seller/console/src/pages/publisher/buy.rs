@@ -325,8 +325,8 @@ fn packages(fields: Fields<'_>, remote: Option<&RemoteOrder>) -> Vec<PackageRow>
             delivered: delivered.unwrap_or_default(),
             targeting: package.text("targeting"),
             creatives: creatives.collect(),
-            line_item: LineItemRow::of_deal(package, &currency).or_else(|| {
-                remote.and_then(|order| LineItemRow::of_package(order, &package.or_empty("id")))
+            line_item: LineItemRow::from_deal(package, &currency).or_else(|| {
+                remote.and_then(|order| LineItemRow::from_package(order, &package.or_empty("id")))
             }),
         }
     };

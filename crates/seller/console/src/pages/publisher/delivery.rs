@@ -351,7 +351,7 @@ fn time_zone(agent: &PublisherAgent) -> TimeZone {
 /// Returns the latest day that a package has delivered on and that is over, or today on its first day. `None` when it
 /// has not begun, or its delivery is not taken any more.
 fn last_day(package: Fields<'_>, zone: &TimeZone, today: Date) -> Option<Date> {
-    let flight = PackageDays::between(package.at("start_time")?, package.at("end_time")?, zone);
+    let flight = PackageDays::from_flight(package.at("start_time")?, package.at("end_time")?, zone);
     let is_late =
         today.since(flight.last).is_ok_and(|late| i64::from(late.get_days()) > DAYS_AFTER_FLIGHT);
     let yesterday = today.yesterday().ok()?;

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_flight_with_a_quarter_spent_is_half_of_the_pace() {
+    fn a_quarter_spent_by_half_time_is_half_the_pace() {
         let buy = json!({
             "start_time": "2026-06-01T00:00:00Z", "end_time": "2026-06-11T00:00:00Z",
             "budget": 1000, "days": [

@@ -130,7 +130,7 @@ impl RemoteSection {
 
 impl LineItemRow {
     /// Returns the line item of a package, once it was made.
-    pub(super) fn of_package(order: &RemoteOrder, package_id: &str) -> Option<Self> {
+    pub(super) fn from_package(order: &RemoteOrder, package_id: &str) -> Option<Self> {
         let line_item = order.line_items.get(package_id)?;
         let state = line_item.state.map(|state| state.name());
         Some(Self {
@@ -144,7 +144,7 @@ impl LineItemRow {
     }
 
     /// Returns the deal of a package that is sold as one, in this currency.
-    pub(super) fn of_deal(package: Fields<'_>, currency: &str) -> Option<Self> {
+    pub(super) fn from_deal(package: Fields<'_>, currency: &str) -> Option<Self> {
         let deal = Fields::new(package.get("deal")?);
         let state = deal.or_empty("state");
         let class = match state.as_str() {

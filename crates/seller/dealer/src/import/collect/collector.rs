@@ -8,6 +8,7 @@ use std::hash::BuildHasher as _;
 use jiff::Timestamp;
 
 use crate::import::columns::{CellMeaning, RowCells};
+use crate::import::listing_keys::{ListingKeys, NoPrice, RowHead, RowTexts};
 use crate::import::map::{ListedRow, RowMapper, SkippedRow};
 use crate::import::mapping::PriceRule;
 use crate::import::notation::Notation;
@@ -15,8 +16,7 @@ use crate::import::remembered::RowCaches;
 use crate::import::report::{
     ColumnUse, FeedReport, MAX_COLUMNS, OtherPrice, RowWarning, SkipReason,
 };
-use crate::import::unit_keys::{NoPrice, RowHead, RowTexts, UnitKeys};
-use crate::import::{DealerFeed, FeedTarget, FeedUnit, Units, fields};
+use crate::import::{DealerFeed, FeedListing, FeedTarget, PackedListings, fields};
 
 /// Collects the rows of one dealer.
 pub(super) struct Collector<'a> {
@@ -25,12 +25,12 @@ pub(super) struct Collector<'a> {
     pub(super) price: PriceRule,
     pub(super) notation: Notation,
     pub(super) offers_unbuilt: bool,
-    /// True when units priced in another currency are offered without a price.
+    /// True when listings priced in another currency are offered without a price.
     pub(super) takes_without_prices: bool,
-    /// The usable units.
-    pub(super) units: Units,
-    /// Data about each unit that is needed once all rows are there.
-    pub(super) heads: UnitKeys,
+    /// The usable listings.
+    pub(super) listings: PackedListings,
+    /// Data about each listing that is needed once all rows are there.
+    pub(super) heads: ListingKeys,
     pub(super) remembered: RowCaches,
     pub(super) report: FeedReport,
 }
@@ -78,7 +78,7 @@ impl Collector<'_> {
             (false, false) => None,
         };
         self.heads.push(line, &vehicle, sold, no_price);
-        self.units.push(&FeedUnit { vehicle, sold });
+        self.listings.push(&FeedListing { vehicle, sold });
     }
 
     /// Records a row that cannot be offered.
@@ -89,19 +89,19 @@ impl Collector<'_> {
 
     pub(super) fn finish(mut self, headings: &[(ColumnUse, Option<CellMeaning>)]) -> DealerFeed {
         let splits = self.separate_trims();
-        let mut lost = vec![false; self.units.len()];
+        let mut lost = vec![false; self.listings.len()];
         // VIN first, the most reliable identifier: a row dropped by its VIN takes no stock number
         // from another.
         self.drop_duplicates(&mut lost, SkipReason::DuplicateVin, |names| {
-            names.vin.map(UnitIdentifier::new)
+            names.vin.map(ListingIdentifier::new)
         });
         self.drop_duplicates(&mut lost, SkipReason::DuplicateStock, |names| {
-            Some(UnitIdentifier { rooftop: names.rooftop.unwrap_or_default(), id: names.stock? })
+            Some(ListingIdentifier { rooftop: names.rooftop.unwrap_or_default(), id: names.stock? })
         });
         self.drop_duplicates(&mut lost, SkipReason::DuplicateId, |names| {
-            names.vehicle_id.map(UnitIdentifier::new)
+            names.vehicle_id.map(ListingIdentifier::new)
         });
-        let Self { mut units, heads, mut report, takes_without_prices, .. } = self;
+        let Self { mut listings, heads, mut report, takes_without_prices, .. } = self;
         let is_lost = |place: usize| lost.get(place).copied().unwrap_or_default();
         let kept = || {
             let kept = heads.iter().enumerate().filter(|(place, _)| !is_lost(*place));
@@ -116,10 +116,10 @@ impl Collector<'_> {
         report.fields = fields::uses(offered().map(|head| head.has), headings);
         if !splits.is_empty() || lost.contains(&true) {
             let is_changed = |place: usize| is_lost(place) || splits.contains_key(&place);
-            units = units.changed(is_changed, |place, unit| match splits.get(&place) {
+            listings = listings.changed(is_changed, |place, listing| match splits.get(&place) {
                 _ if is_lost(place) => None,
-                Some(split) => Some(split.separate(unit)),
-                None => Some(unit),
+                Some(split) => Some(split.separate(listing)),
+                None => Some(listing),
             });
         }
         let doubts = fields::doubts(&report.fields, report.accepted, without_price);
@@ -139,7 +139,7 @@ impl Collector<'_> {
         report.unused_columns =
             unused.map(|(column, _)| column.clone()).take(MAX_COLUMNS).collect();
         report.sort();
-        DealerFeed { units, report }
+        DealerFeed { listings, report }
     }
 
     /// Drops all but one of the rows that share an identifier. A sold one is kept first, because
@@ -149,7 +149,7 @@ impl Collector<'_> {
         &mut self,
         lost: &mut [bool],
         reason: SkipReason,
-        key: impl Fn(RowTexts<'_>) -> Option<UnitIdentifier<'_>>,
+        key: impl Fn(RowTexts<'_>) -> Option<ListingIdentifier<'_>>,
     ) {
         let Self { heads, report, .. } = self;
         // Few rows share an identifier, so hashes are sorted instead of a table of all identifiers.
@@ -164,7 +164,7 @@ impl Collector<'_> {
         if shared.is_empty() {
             return;
         }
-        let mut places: HashMap<UnitIdentifier<'_>, (usize, RowHead)> = HashMap::new();
+        let mut places: HashMap<ListingIdentifier<'_>, (usize, RowHead)> = HashMap::new();
         for (place, (head, names)) in heads.iter().enumerate() {
             let Some(key) = key(names) else { continue };
             let is_lost = lost.get(place).copied().unwrap_or_default();
@@ -195,7 +195,7 @@ impl Collector<'_> {
 
     /// Separates `CR-V EX` in the model column when other rows of the same make show that `CR-V` is
     /// a model and `EX` one of its trims. Without such rows nothing is guessed. Returns the splits
-    /// by the place of the unit.
+    /// by the place of the listing.
     fn separate_trims(&mut self) -> HashMap<usize, ModelEnd> {
         let Self { heads, report, .. } = self;
         let mut seen: HashSet<(&str, &str, Option<&str>)> = HashSet::new();
@@ -251,32 +251,32 @@ impl Collector<'_> {
 struct ModelEnd(usize);
 
 impl ModelEnd {
-    fn separate(self, mut unit: FeedUnit) -> FeedUnit {
-        let vehicle = &mut unit.vehicle;
+    fn separate(self, mut listing: FeedListing) -> FeedListing {
+        let vehicle = &mut listing.vehicle;
         let whole = vehicle.model.take().unwrap_or_default();
         let (model, rest) = whole.split_at_checked(self.0).unwrap_or((&whole, ""));
         let trim = rest.strip_prefix(' ').unwrap_or(rest);
         vehicle.trim.get_or_insert_with(|| trim.to_owned());
         vehicle.model = Some(model.to_owned());
-        unit
+        listing
     }
 }
 
-/// An identifier of a unit.
+/// An identifier of a listing.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct UnitIdentifier<'h> {
+struct ListingIdentifier<'h> {
     /// The rooftop within which it is unique; empty when it is unique everywhere.
     rooftop: &'h str,
     id: &'h str,
 }
 
-impl<'h> UnitIdentifier<'h> {
+impl<'h> ListingIdentifier<'h> {
     fn new(id: &'h str) -> Self {
         Self { rooftop: "", id }
     }
 }
 
-/// Ranks rows about the same unit: the greatest is kept.
+/// Ranks rows about the same listing: the greatest is kept.
 fn rank(head: &RowHead) -> (bool, u32) {
     (head.sold, head.has.len())
 }

@@ -40,7 +40,7 @@ fn a_packed_feed_is_read_like_a_plain_one() {
     let own: &[(&str, &[u8])] =
         &[("__MACOSX/._feed.csv", b"x"), (".DS_Store", b"x"), ("out/feed.csv", FEED)];
     for bytes in [FEED.to_vec(), gzip(FEED), zip(&[("feed.csv", FEED)]), zip(own)] {
-        assert_eq!(try_read(bytes).unwrap().feeds[0].units.len(), 2);
+        assert_eq!(try_read(bytes).unwrap().feeds[0].listings.len(), 2);
     }
 }
 

@@ -203,7 +203,7 @@ fn nearest_field(name: &str) -> Option<&'static str> {
     let is_ignore = parse::did_you_mean(name, &[IGNORE]).is_some();
     let spelled =
         is_ignore.then_some(IGNORE).or_else(|| parse::did_you_mean(name, CellMeaning::NAMES));
-    spelled.or_else(|| CellMeaning::named(name).map(CellMeaning::name))
+    spelled.or_else(|| CellMeaning::from_heading(name).map(CellMeaning::name))
 }
 
 fn separator(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {

@@ -91,7 +91,7 @@ fn a_dealers_own_columns_constants_words_and_names_are_understood() {
          A2;30000;21000;Teal;;;XX;Ford;F-150;gas;0417;In Production\n",
         PricePolicy::Warn,
     );
-    let [one, two] = &feed.units.to_vec()[..] else { panic!("{:?}", feed.report) };
+    let [one, two] = &feed.listings.to_vec()[..] else { panic!("{:?}", feed.report) };
     let v = &one.vehicle;
     assert_eq!((v.list_price, v.price, v.msrp), (Some(20_000), Some(20_700), Some(30_000)));
     assert_eq!(v.exterior_color.as_deref(), Some("White"));
@@ -134,7 +134,7 @@ fn prices_follow_the_rule_and_incomplete_ones_are_reported() {
         let mapping = format!("{COLUMNS}{rule}");
         let text = format!("{HEADING}\nA1,Acme North,{cells}\n");
         let feed = read_with(&mapping, &text, PricePolicy::Warn);
-        assert_eq!(feed.units.to_vec()[0].vehicle.price, price, "{rule} {cells}");
+        assert_eq!(feed.listings.to_vec()[0].vehicle.price, price, "{rule} {cells}");
         let kinds: Vec<RowWarning> = feed.report.warnings.iter().map(|w| w.kind).collect();
         let others = [RowWarning::NoMakeOrModel];
         let kinds: Vec<RowWarning> = kinds.into_iter().filter(|k| !others.contains(k)).collect();

@@ -170,14 +170,14 @@ fn a_mapping_sets_the_format_of_numbers_dates_and_distances() {
     let format = "[format]\ndecimal = \"comma\"\ndistance = \"km\"\ndate = \"DD.MM.YYYY\"\n";
     let row = "A1;9.000,50;17.555;31.12.2025;03.2018;2,0;400;7,8;Acme North";
     let feed = read_with(&format!("{format}{COLUMNS}"), &format!("{HEADING}\n{row}\n")).unwrap();
-    let v = feed.units.to_vec()[0].vehicle.clone();
+    let v = feed.listings.to_vec()[0].vehicle.clone();
     assert_eq!((v.list_price, v.price, v.mileage), (Some(9_001), Some(9_501), Some(10_908)));
     assert_eq!(v.inventory_date.as_deref(), Some("2025-12-31"));
     assert_eq!((v.year, v.engine.as_deref()), (Some(2018), Some("2.0L")));
     assert_eq!((v.electric_range_mi, v.city_mpg), (Some(249.0), Some(7)));
     // Without the rule the same row is read in the default notation, or left out with a warning.
     let feed = read_with(COLUMNS, &format!("{HEADING}\n{row}\n")).unwrap();
-    let v = feed.units.to_vec()[0].vehicle.clone();
+    let v = feed.listings.to_vec()[0].vehicle.clone();
     assert_eq!((v.list_price, v.mileage, v.inventory_date), (None, None, None));
 }
 
@@ -352,7 +352,7 @@ fn lists_may_be_nested() {
         "<a><car><stock>A1</stock><options><option>Roof, black</option><option>Tow bar</option></options>\
          <photos><photo>https://a.example/1.jpg</photo><photo>https://a.example/2.jpg</photo></photos></car></a>",
     );
-    let v = &feed.units.to_vec()[0].vehicle;
+    let v = &feed.listings.to_vec()[0].vehicle;
     assert_eq!(v.features, ["Roof, black", "Tow bar"]);
     assert_eq!(v.photos.len(), 2);
 }

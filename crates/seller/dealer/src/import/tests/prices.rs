@@ -9,8 +9,8 @@ use super::*;
 /// Returns the out-the-door price and the advertised one, with fees of 500.
 fn prices(text: &str) -> (Option<u32>, Option<u32>) {
     let feed = feed(text);
-    let [unit] = &feed.units.to_vec()[..] else { panic!("{:?}", feed.report) };
-    (unit.vehicle.list_price, unit.vehicle.price)
+    let [listing] = &feed.listings.to_vec()[..] else { panic!("{:?}", feed.report) };
+    (listing.vehicle.list_price, listing.vehicle.price)
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn only_aaps_type_makes_price_the_out_the_door_one() {
     let mapping = Mapping::from_preset(Preset::AapJson);
     let text = format!("[{vehicle}]");
     let sorted = read_as(Cursor::new(&text), &[target()], Some(&mapping), now()).unwrap();
-    assert_eq!(sorted.feeds[0].units.to_vec()[0].vehicle.price, Some(20_495));
+    assert_eq!(sorted.feeds[0].listings.to_vec()[0].vehicle.price, Some(20_495));
 }
 
 #[test]

@@ -29,9 +29,9 @@ fn listings(preset: Preset, feed: &[u8]) -> String {
         read_as(Cursor::new(feed), std::slice::from_ref(&target), Some(&mapping), now).unwrap();
     let [feed_of_acme] = sorted.feeds.as_slice() else { panic!("one dealer, one feed") };
     let mut out = String::new();
-    for unit in &feed_of_acme.units {
-        let sold = if unit.sold { "sold: " } else { "" };
-        let text = tradepost_document::json::to_string_pretty(&unit.vehicle).unwrap();
+    for listing in &feed_of_acme.listings {
+        let sold = if listing.sold { "sold: " } else { "" };
+        let text = tradepost_document::json::to_string_pretty(&listing.vehicle).unwrap();
         let _ = writeln!(out, "{sold}{text}");
     }
     let report = &feed_of_acme.report;
@@ -45,7 +45,7 @@ fn listings(preset: Preset, feed: &[u8]) -> String {
     // Without naming the preset, where the headings identify it.
     if preset != Preset::AutoTrader {
         let guessed = read(Cursor::new(feed), &[target], now).unwrap();
-        assert_eq!(guessed.feeds[0].units, feed_of_acme.units);
+        assert_eq!(guessed.feeds[0].listings, feed_of_acme.listings);
     }
     out
 }

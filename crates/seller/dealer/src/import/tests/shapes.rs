@@ -18,7 +18,7 @@ fn read(feed: &[u8], mapping: Option<&Mapping>) -> SortedFeed {
 fn listings_and_report(feed: &[u8], mapping: Option<&Mapping>) -> String {
     let sorted = read(feed, mapping);
     let mut out = String::new();
-    for unit in &sorted.feeds[0].units {
+    for unit in &sorted.feeds[0].listings {
         let listing = tradepost_document::json::to_string(&unit.vehicle).unwrap();
         let _ = writeln!(out, "{}", listing.replace(",\"", ", \""));
     }

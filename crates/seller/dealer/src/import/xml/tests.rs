@@ -29,8 +29,8 @@ fn values_in_a_vehicle_are_cells_named_by_their_path() {
          <g:options xmlns:g='x'>Tow, Roof</g:options></vehicle></inventory>",
     )
     .unwrap();
-    let [unit] = &feed.units.to_vec()[..] else { panic!("{:?}", feed.report) };
-    let v = &unit.vehicle;
+    let [listing] = &feed.listings.to_vec()[..] else { panic!("{:?}", feed.report) };
+    let v = &listing.vehicle;
     assert_eq!(v.model.as_deref(), Some("F-150 & <b>"));
     assert_eq!(v.mileage, Some(52_777));
     assert_eq!(v.photos, ["https://a.example/1.jpg", "https://a.example/2.jpg?a=1,2"]);
@@ -76,7 +76,7 @@ fn an_oversized_vehicle_is_skipped_and_the_others_are_not() {
     .unwrap();
     assert_eq!(feed.report.skipped_for(SkipReason::OversizedCell), 2);
     assert_eq!(feed.report.skipped_for(SkipReason::Formula), 1);
-    assert_eq!(feed.units.to_vec()[0].vehicle.stock.as_deref(), Some("A4"));
+    assert_eq!(feed.listings.to_vec()[0].vehicle.stock.as_deref(), Some("A4"));
 }
 
 proptest! {

@@ -9,7 +9,7 @@ use tradepost_aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_document::catalog;
 
 use super::aap_json;
-use tradepost_dealer::import::{FeedUnit, Preset};
+use tradepost_dealer::import::{FeedListing, Preset};
 
 catalog! {
     /// Feed formats that the demo can write.
@@ -42,29 +42,29 @@ catalog! {
 }
 
 impl DemoFormat {
-    /// Writes the units. Sold ones are left out where the format has no value for them.
+    /// Writes the listings. Sold ones are left out where the format has no value for them.
     ///
     /// # Errors
     /// Never in practice: writing to memory does not fail.
-    pub fn write(self, units: &[FeedUnit]) -> io::Result<Vec<u8>> {
+    pub fn write(self, listings: &[FeedListing]) -> io::Result<Vec<u8>> {
         match self {
-            Self::HomeNet => table(units, HOMENET, b',', true),
-            Self::AapJson => Ok(aap_json(units)?),
-            Self::VAuto => table(units, VAUTO, b',', true),
-            Self::GoogleListings => table(&on_offer(units), GOOGLE_LISTINGS, b',', true),
-            Self::GoogleListingsTsv => table(&on_offer(units), GOOGLE_LISTINGS, b'\t', true),
-            Self::GoogleAds => table(&on_offer(units), GOOGLE_ADS, b'\t', true),
-            Self::GoogleAdsXml => Ok(rss(&on_offer(units))),
-            Self::Meta => table(&on_offer(units), META, b',', true),
-            Self::MetaTsv => table(&on_offer(units), META, b'\t', true),
-            Self::MetaXml => Ok(listings(&on_offer(units))),
-            Self::AutoTrader => table(&on_offer(units), AUTOTRADER, b'|', false),
+            Self::HomeNet => table(listings, HOMENET, b',', true),
+            Self::AapJson => Ok(aap_json(listings)?),
+            Self::VAuto => table(listings, VAUTO, b',', true),
+            Self::GoogleListings => table(&on_offer(listings), GOOGLE_LISTINGS, b',', true),
+            Self::GoogleListingsTsv => table(&on_offer(listings), GOOGLE_LISTINGS, b'\t', true),
+            Self::GoogleAds => table(&on_offer(listings), GOOGLE_ADS, b'\t', true),
+            Self::GoogleAdsXml => Ok(rss(&on_offer(listings))),
+            Self::Meta => table(&on_offer(listings), META, b',', true),
+            Self::MetaTsv => table(&on_offer(listings), META, b'\t', true),
+            Self::MetaXml => Ok(listings_xml(&on_offer(listings))),
+            Self::AutoTrader => table(&on_offer(listings), AUTOTRADER, b'|', false),
         }
     }
 }
 
-fn on_offer(units: &[FeedUnit]) -> Vec<FeedUnit> {
-    units.iter().filter(|unit| !unit.sold).cloned().collect()
+fn on_offer(listings: &[FeedListing]) -> Vec<FeedListing> {
+    listings.iter().filter(|listing| !listing.sold).cloned().collect()
 }
 
 /// A column: its heading and its content.
@@ -73,8 +73,8 @@ pub(super) type DemoColumn = (&'static str, DemoCell);
 /// Content of a column.
 #[derive(Clone, Copy)]
 pub(super) enum DemoCell {
-    /// Text computed from the unit.
-    Of(fn(&FeedUnit) -> String),
+    /// Text computed from the listing.
+    Of(fn(&FeedListing) -> String),
     /// Photo with this number, from 0.
     Photo(usize),
     /// Nothing, because the demo has no such data.
@@ -82,28 +82,28 @@ pub(super) enum DemoCell {
 }
 
 impl DemoCell {
-    fn text(self, unit: &FeedUnit) -> String {
+    fn text(self, listing: &FeedListing) -> String {
         match self {
-            Self::Of(write) => write(unit),
-            Self::Photo(place) => unit.vehicle.photos.get(place).cloned().unwrap_or_default(),
+            Self::Of(write) => write(listing),
+            Self::Photo(place) => listing.vehicle.photos.get(place).cloned().unwrap_or_default(),
             Self::Nothing => String::new(),
         }
     }
 }
 
 pub(super) fn table(
-    units: &[FeedUnit],
+    listings: &[FeedListing],
     columns: &[DemoColumn],
     delimiter: u8,
     has_heading: bool,
 ) -> io::Result<Vec<u8>> {
-    let rows = units.iter().map(|unit| row(unit, columns));
+    let rows = listings.iter().map(|listing| row(listing, columns));
     written(if has_heading { columns } else { &[] }, rows, delimiter)
 }
 
-/// Returns the cells of a unit.
-pub(super) fn row(unit: &FeedUnit, columns: &[DemoColumn]) -> Vec<String> {
-    columns.iter().map(|(_, cell)| cell.text(unit)).collect()
+/// Returns the cells of a listing.
+pub(super) fn row(listing: &FeedListing, columns: &[DemoColumn]) -> Vec<String> {
+    columns.iter().map(|(_, cell)| cell.text(listing)).collect()
 }
 
 /// Writes rows below a heading, unless `heading` is empty.
@@ -124,28 +124,28 @@ pub(super) fn written(
     writer.into_inner().map_err(|error| error.into_error())
 }
 
-fn rss(units: &[FeedUnit]) -> Vec<u8> {
+fn rss(listings: &[FeedListing]) -> Vec<u8> {
     let mut out = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <rss version=\"2.0\" xmlns:g=\"http://base.google.com/ns/1.0\">\n<channel>\n\
          <title>Larkspur Motors</title>\n<link>https://www.larkspur-motors.example/</link>\n",
     );
-    for unit in units {
+    for listing in listings {
         out.push_str("<item>\n");
         for (name, cell) in GOOGLE_ADS {
             match *name {
                 "additional_image_link" => {
-                    for photo in unit.vehicle.photos.iter().skip(1) {
+                    for photo in listing.vehicle.photos.iter().skip(1) {
                         element(&mut out, "g:additional_image_link", photo);
                     }
                 }
                 "vehicle_option" => {
-                    for feature in &unit.vehicle.features {
+                    for feature in &listing.vehicle.features {
                         element(&mut out, "g:vehicle_option", feature);
                     }
                 }
-                "description" | "title" | "link" => element(&mut out, name, &cell.text(unit)),
-                _ => element(&mut out, &format!("g:{name}"), &cell.text(unit)),
+                "description" | "title" | "link" => element(&mut out, name, &cell.text(listing)),
+                _ => element(&mut out, &format!("g:{name}"), &cell.text(listing)),
             }
         }
         out.push_str("</item>\n");
@@ -154,14 +154,14 @@ fn rss(units: &[FeedUnit]) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn listings(units: &[FeedUnit]) -> Vec<u8> {
+fn listings_xml(listings: &[FeedListing]) -> Vec<u8> {
     let mut out = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<listings>\n<title>Larkspur Motors</title>\n",
     );
-    for unit in units {
+    for listing in listings {
         out.push_str("<listing>\n");
         for (name, cell) in META {
-            let text = cell.text(unit);
+            let text = cell.text(listing);
             match name.split_once('.') {
                 Some((around, inner)) if !text.is_empty() => {
                     let bare = |name: &'static str| name.split('[').next().unwrap_or_default();
@@ -212,9 +212,9 @@ fn either(truth: bool, yes: &str, no: &str) -> String {
 }
 
 /// Returns one of two texts by a test of the vehicle; empty when the condition is unknown.
-fn stated(unit: &FeedUnit, is: fn(&Vehicle) -> bool, yes: &str, no: &str) -> String {
-    let known = unit.vehicle.condition.is_some();
-    if known { either(is(&unit.vehicle), yes, no) } else { String::new() }
+fn stated(listing: &FeedListing, is: fn(&Vehicle) -> bool, yes: &str, no: &str) -> String {
+    let known = listing.vehicle.condition.is_some();
+    if known { either(is(&listing.vehicle), yes, no) } else { String::new() }
 }
 
 fn upper(value: Option<&String>) -> String {
@@ -433,19 +433,20 @@ const AUTOTRADER: &[DemoColumn] = &[
     ("MSRP", DemoCell::Of(|u| shown(u.vehicle.msrp))),
 ];
 
-fn more_photos(unit: &FeedUnit) -> String {
-    unit.vehicle.photos.iter().skip(1).map(String::as_str).collect::<Vec<_>>().join(",")
+fn more_photos(listing: &FeedListing) -> String {
+    listing.vehicle.photos.iter().skip(1).map(String::as_str).collect::<Vec<_>>().join(",")
 }
 
-fn miles(unit: &FeedUnit) -> String {
-    unit.vehicle
+fn miles(listing: &FeedListing) -> String {
+    listing
+        .vehicle
         .mileage
         .map(|miles| format!("{} miles", super::with_commas(miles)))
         .unwrap_or_default()
 }
 
-fn fuel_in_words(unit: &FeedUnit) -> String {
-    match unit.vehicle.fuel.as_deref() {
+fn fuel_in_words(listing: &FeedListing) -> String {
+    match listing.vehicle.fuel.as_deref() {
         Some("gas") => "Gasoline Fuel",
         Some("diesel") => "Diesel Fuel",
         Some("hybrid") => "Gas/Electric Hybrid",
@@ -456,8 +457,8 @@ fn fuel_in_words(unit: &FeedUnit) -> String {
     .to_owned()
 }
 
-fn body_in_words(unit: &FeedUnit) -> String {
-    match unit.vehicle.body.as_deref() {
+fn body_in_words(listing: &FeedListing) -> String {
+    match listing.vehicle.body.as_deref() {
         Some("suv") => "Sport Utility",
         Some("sedan") => "4dr Car",
         Some("coupe") => "2dr Car",
@@ -468,8 +469,8 @@ fn body_in_words(unit: &FeedUnit) -> String {
     .to_owned()
 }
 
-fn fuel(unit: &FeedUnit) -> String {
-    match unit.vehicle.fuel.as_deref() {
+fn fuel(listing: &FeedListing) -> String {
+    match listing.vehicle.fuel.as_deref() {
         Some("gas") => "GASOLINE",
         Some("bev") => "ELECTRIC",
         Some("phev") => "PLUGIN_HYBRID",
@@ -479,8 +480,8 @@ fn fuel(unit: &FeedUnit) -> String {
     .to_owned()
 }
 
-fn status(unit: &FeedUnit) -> String {
-    match (unit.sold, unit.vehicle.status) {
+fn status(listing: &FeedListing) -> String {
+    match (listing.sold, listing.vehicle.status) {
         (true, _) => "Sold",
         (false, Some(ListingStatus::Available) | None) => "In Stock",
         (false, Some(ListingStatus::InTransit)) => "In Transit",
@@ -489,8 +490,8 @@ fn status(unit: &FeedUnit) -> String {
     .to_owned()
 }
 
-fn availability(unit: &FeedUnit) -> String {
-    match unit.vehicle.status {
+fn availability(listing: &FeedListing) -> String {
+    match listing.vehicle.status {
         Some(ListingStatus::Available) | None => "AVAILABLE",
         Some(ListingStatus::InTransit) => "IN_TRANSIT",
         Some(ListingStatus::Pending) => "PENDING",

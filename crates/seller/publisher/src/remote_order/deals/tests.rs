@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tradepost_document::json::{from_value, json};
 
-use super::super::progress::{StepError, StepResult};
+use super::super::progress::{RemoteStepResult, StepError};
 use super::super::reconcile::differences;
 use super::super::steps::next_steps;
 use super::super::wanted::{OrderTerms, Untranslatable, WantedOrder, WantedState};
@@ -33,7 +33,7 @@ fn deal(package_id: &str) -> WantedDeal {
     WantedDeal {
         package_id: package_id.to_owned(),
         spec: DealSpec {
-            external_id: ExternalId::for_unnamed_deal("mb", package_id),
+            external_id: ExternalId::from_unnamed_deal("mb", package_id),
             name: package_id.to_owned(),
             inventory: Vec::new(),
             price: MoneyAmount::whole(12),
@@ -56,7 +56,7 @@ fn wanted() -> WantedOrder {
         state: WantedState::Live,
         needs_order: false,
         order: OrderSpec {
-            external_id: ExternalId::for_order("mb"),
+            external_id: ExternalId::from_order("mb"),
             name: "order".to_owned(),
             advertiser: None,
             advertiser_name: "acme".to_owned(),
@@ -81,10 +81,10 @@ fn fresh() -> RemoteOrder {
     from_value(stored).unwrap()
 }
 
-fn result(step: &RemoteStep, state: Option<RemoteState>) -> StepResult {
-    let RemoteStep::PutDeal { deal, .. } = step else { return StepResult::Done };
+fn result(step: &RemoteStep, state: Option<RemoteState>) -> RemoteStepResult {
+    let RemoteStep::PutDeal { deal, .. } = step else { return RemoteStepResult::Done };
     let id = RemoteId(deal.external_id.0.clone());
-    StepResult::Object(RemoteObject { id, external_id: None, state })
+    RemoteStepResult::Object(RemoteObject { id, external_id: None, state })
 }
 
 /// Does every step, and returns their names.
@@ -123,7 +123,7 @@ fn each_package_is_one_deal_and_needs_no_order() {
 }
 
 #[test]
-fn each_change_of_a_buy_sends_a_deal_whole_or_closes_it() {
+fn each_change_of_a_buy_resends_or_closes_its_deal() {
     type Change = fn(&mut WantedOrder);
     let table: [(Change, &[&str], DealState); 5] = [
         (
@@ -193,7 +193,7 @@ fn a_flight_that_is_over_is_due_by_itself() {
 }
 
 #[test]
-fn a_deal_in_doubt_is_sent_again_under_its_id_or_closed() {
+fn a_deal_in_doubt_is_resent_or_closed() {
     let mut remote = fresh();
     let mut wanted = wanted();
     let step = next_steps(&wanted, &remote).remove(0);
@@ -261,7 +261,7 @@ fn a_refused_credential_stops_all_and_is_tried_at_the_end() {
 }
 
 #[test]
-fn a_deal_that_a_buyer_has_to_approve_is_asked_about_again() {
+fn a_deal_that_awaits_approval_is_asked_about_again() {
     let mut remote = fresh();
     let wanted = wanted();
     let pending = Some(RemoteState::PendingApproval);
@@ -389,7 +389,7 @@ fn deals_do_not_wait_for_the_order_of_the_same_buy() {
 }
 
 #[test]
-fn what_is_refused_after_an_end_was_no_try_to_end_anything() {
+fn a_refusal_after_the_end_leaves_the_end_to_handle() {
     let mut remote = fresh();
     let mut wanted = wanted();
     done(&wanted, &mut remote, None, now());

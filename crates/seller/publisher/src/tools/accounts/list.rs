@@ -78,7 +78,7 @@ fn own(form: &ListAccounts, tenant: &str) -> Query {
     let states = form.status.iter().map(|status| status.name().to_owned()).collect();
     let class = form.sandbox.map(|sandbox| if sandbox { Account::SANDBOX } else { Account::LIVE });
     let class = class.map(ToOwned::to_owned);
-    Query { states, class, ..Query::of_owner(tenant) }
+    Query { states, class, ..Query::with_owner(tenant) }
 }
 
 /// Returns true when an account matches the filters.

@@ -12,9 +12,9 @@ use crate::forms::accounts::{AccountRow, NotificationConfig, SyncAccounts};
 use crate::publisher::Publisher;
 use crate::refusals::{self, ToolError};
 use crate::resolve::NaturalKey;
-use crate::services::Challenge;
+use crate::services::SubscriberChallenge;
 use crate::store::{ReadExtent, StoreRead, Stored};
-use crate::tool_call::ToolCall;
+use crate::tool_call::AdcpToolCall;
 use crate::tool_context::{Prepared, Proofs};
 
 /// Maximum number of addresses challenged for one request.
@@ -23,7 +23,7 @@ const MOST: usize = 32;
 /// Challenges the addresses that a request activates and that have not been proven before.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
-    call: &ToolCall,
+    call: &AdcpToolCall,
     form: &SyncAccounts,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
@@ -33,7 +33,7 @@ pub(in crate::tools) async fn prepare(
     if form.dry_run || !subscribes {
         return Ok(Prepared::default());
     }
-    let mut asked: Vec<(String, Challenge)> = Vec::new();
+    let mut asked: Vec<(String, SubscriberChallenge)> = Vec::new();
     let known =
         publisher.look(call, ReadExtent::Pages, |reader| named(form, admitted, reader)).await?;
     for (place, (row, known)) in form.accounts.iter().zip(known).enumerate() {
@@ -63,7 +63,7 @@ pub(in crate::tools) async fn prepare(
             }
         }
     }
-    let (digests, challenges): (Vec<String>, Vec<Challenge>) = asked.into_iter().unzip();
+    let (digests, challenges): (Vec<String>, Vec<SubscriberChallenge>) = asked.into_iter().unzip();
     if !challenges.is_empty() {
         let answers = publisher.services.challenge(challenges).await;
         let shown = digests.into_iter().zip(answers).filter(|(_, is_shown)| *is_shown);
@@ -105,7 +105,7 @@ fn challenge(
     publisher: &Publisher,
     account_id: &str,
     subscriber: &NotificationConfig,
-) -> Challenge {
+) -> SubscriberChallenge {
     let word = publisher.services.fresh_id("challenge");
     let body = json!({
         "type": "webhook.challenge",
@@ -116,7 +116,7 @@ fn challenge(
         "delivery_auth": subscriber.delivery_auth(),
         "event_types": subscriber.events(),
     });
-    Challenge { url: subscriber.url.clone(), word, body: body.to_string() }
+    SubscriberChallenge { url: subscriber.url.clone(), word, body: body.to_string() }
 }
 
 /// Returns the proofs of a row's active subscribers, and the problems of those that have not answered

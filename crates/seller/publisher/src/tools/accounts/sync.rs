@@ -288,7 +288,7 @@ impl SyncContext<'_> {
     fn is_busy(&self, account: &str) -> Result<bool, ToolError> {
         let open = BuyStatus::ALL.iter().filter(|status| !status.is_terminal());
         let states = open.map(|status| status.name().to_owned()).collect();
-        let query = Query { states, limit: 1, ..Query::of_account(account) };
+        let query = Query { states, limit: 1, ..Query::with_account(account) };
         Ok(!self.work.reader.page::<MediaBuy>(&query, self.work.call.now)?.is_empty())
     }
 

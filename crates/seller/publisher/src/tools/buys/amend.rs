@@ -136,7 +136,7 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
     {
         // A media buy whose last package is canceled is canceled as well.
         found.buy.status = MediaBuyStatus::Canceled;
-        found.buy.cancellation = Some(Cancellation::by(Party::Buyer, now));
+        found.buy.cancellation = Some(Cancellation::new(Party::Buyer, now));
     }
     // A request that changes nothing creates no new revision.
     let changes = found.buy != *before;
@@ -203,7 +203,7 @@ fn cancel(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
 }
 
 fn cancellation(reason: &Option<String>, now: Timestamp) -> Cancellation {
-    Cancellation { reason: reason.clone(), ..Cancellation::by(Party::Buyer, now) }
+    Cancellation { reason: reason.clone(), ..Cancellation::new(Party::Buyer, now) }
 }
 
 /// Changes the flight of the whole media buy.

@@ -148,7 +148,7 @@ fn shortages(
             Some(_) => "proposal_id".to_owned(),
             None => format!("packages[{index}].product_id"),
         };
-        WantedUnits::of_package(&inventory, &one.package, start, end, field)
+        WantedUnits::from_package(&inventory, &one.package, start, end, field)
     });
     let wanted: Vec<WantedUnits> = wanted.collect();
     inventory.shortages(context.reader, &wanted, None, form.proposal_id.as_deref())

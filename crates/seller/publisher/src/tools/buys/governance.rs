@@ -116,7 +116,7 @@ pub(super) async fn answer(
     };
     match publisher.services.check_governance(&agent, request).await {
         Ok(decision) => Ok(Some(decision)),
-        Err(CallError::Silent) => Err(unavailable().into()),
+        Err(CallError::NoAnswer) => Err(unavailable().into()),
         Err(CallError::Refused(code)) => Err(match code.as_str() {
             "PLAN_NOT_FOUND" => refusals::not_found(AdcpCode::PlanNotFound, Some("plan_id")),
             "CAMPAIGN_SUSPENDED" => {

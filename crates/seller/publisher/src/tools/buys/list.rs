@@ -201,7 +201,7 @@ fn row(
     let history = history.filter(|wanted| *wanted > 0);
     let history = history.map(|most| {
         let latest = buy.history.iter().rev().take(most);
-        latest.map(buy::BuyChange::published).collect::<Vec<_>>()
+        latest.map(buy::BuyHistoryEntry::published).collect::<Vec<_>>()
     });
     let impairments = health::impairments(buy, &library, now);
     let health = if impairments.is_empty() { "ok" } else { "impaired" };

@@ -44,7 +44,7 @@ impl Bought {
             cancellation: None,
             creative_assignments: Vec::new(),
             price: option.clone(),
-            ad_server: PackageInventory::of_product(product),
+            ad_server: PackageInventory::from_product(product),
             shown: ShownMembers::default(),
         };
         Self { package, product: product.clone(), currency: option.currency().to_owned() }

@@ -167,7 +167,7 @@ pub(super) fn assignments(
     place: &str,
     problems: &mut Vec<AdcpError>,
 ) -> Result<Vec<Assigned>, InternalError> {
-    let policies = Policies::on(&context.profile().catalogue, product);
+    let policies = Policies::from_product(&context.profile().catalogue, product);
     let mut assigned = Vec::new();
     for (index, assignment) in given.iter().enumerate() {
         let id = assignment.creative_id.as_str();

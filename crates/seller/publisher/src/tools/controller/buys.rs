@@ -112,7 +112,7 @@ pub(super) fn seed(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Scenar
     let work = at.work;
     let id = need("media_buy_id", &at.params.media_buy_id)?;
     let account = at.account()?;
-    if work.reader.whose(EntityKind::MediaBuy, id)?.is_some() {
+    if work.reader.owner_of(EntityKind::MediaBuy, id)?.is_some() {
         return Err(taken());
     }
     let owner = account.record.owner.as_str();

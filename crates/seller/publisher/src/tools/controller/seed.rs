@@ -103,7 +103,7 @@ fn read<T: Typed>(fixture: &Map) -> Result<T, InternalError> {
 pub(super) fn account(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
     let tx = at.work.tx;
     let id = need("account_id", &at.params.account_id)?;
-    if tx.whose(EntityKind::Account, id)?.is_some() {
+    if tx.owner_of(EntityKind::Account, id)?.is_some() {
         return Err(taken());
     }
     let given: AccountFixture = read(fixture)?;
@@ -127,7 +127,7 @@ pub(super) fn creative(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Sc
     let owner = account.record.owner.as_str();
     let account_id = account.record.id.as_str();
     let place = own_id(owner, account_id, id);
-    if work.reader.whose(EntityKind::Creative, &place)?.is_some() {
+    if work.reader.owner_of(EntityKind::Creative, &place)?.is_some() {
         return Err(taken());
     }
     let CreativeFixture { status, rejection_reason, mut given } = read(fixture)?;

@@ -17,7 +17,7 @@ use crate::forms::creatives::{CreativeAsset, SyncCreatives};
 use crate::publisher::Publisher;
 use crate::refusals::ToolError;
 use crate::store::{ReadExtent, StoreRead, Stored};
-use crate::tool_call::ToolCall;
+use crate::tool_call::AdcpToolCall;
 use crate::tool_context::Prepared;
 use crate::tools::buyer_records;
 
@@ -87,7 +87,7 @@ impl Demands {
         let products = products.into_iter();
         let policies = products.filter_map(|product| product.published.creative_policy.as_ref());
         let accepted: Vec<_> = policies.flat_map(|policy| policy.verifiers()).collect();
-        VerifierQuestion::about(creative, &accepted)
+        VerifierQuestion::from_creative(creative, &accepted)
     }
 }
 
@@ -111,7 +111,7 @@ pub(super) fn merged(
 /// Asks verifiers about changed and newly assigned creatives, before the transaction.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
-    call: &ToolCall,
+    call: &AdcpToolCall,
     form: &SyncCreatives,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {

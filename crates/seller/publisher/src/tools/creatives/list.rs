@@ -178,7 +178,7 @@ fn named_ids(
     };
     if let Some(ids) = &filters.assigned_to_packages {
         let ids = ids.iter().map(String::as_str);
-        let buys = Buys::naming(&work.admitted, work.reader, ids, std::iter::empty())?;
+        let buys = Buys::read_naming(&work.admitted, work.reader, ids, std::iter::empty())?;
         buys.packages().for_each(|(_, package)| show(package));
         return Ok(Some(shown));
     }
@@ -208,7 +208,7 @@ fn rows(
     let buys = if creatives.len() > LOOKED_UP {
         Buys::all(&work.admitted, work.reader)?
     } else {
-        Buys::naming(&work.admitted, work.reader, std::iter::empty(), ids)?
+        Buys::read_naming(&work.admitted, work.reader, std::iter::empty(), ids)?
     };
     let namesakes = namesakes(work, &creatives, &buys)?;
     let row = |stored: Stored<Creative>| {

@@ -281,7 +281,7 @@ impl Sync<'_> {
     /// verifier gave no answer.
     fn review(&self, verdict: Option<&CreativeVerdict>) -> (CreativeStatus, Option<Timestamp>) {
         let review = self.policy.review;
-        if verdict == Some(&CreativeVerdict::Silent) || review == CreativeReview::Person {
+        if verdict == Some(&CreativeVerdict::NoAnswer) || review == CreativeReview::Person {
             return (CreativeStatus::PendingReview, None);
         }
         let Some(duration) = review.takes() else {
@@ -384,7 +384,7 @@ impl Sync<'_> {
         let earlier = earlier.filter(|earlier| earlier.given.sent == creative.given.sent);
         if let Some(earlier) = earlier.filter(|_| !assigns(package, id)) {
             let product = self.products.iter().find(|product| product.id() == package.product_id);
-            let policies = Policies::on(&self.work.publisher.profile.catalogue, product);
+            let policies = Policies::from_product(&self.work.publisher.profile.catalogue, product);
             let mut against = policies.against(&earlier.given, "assignments");
             if let Some(question) = verdict::on_assignment(&earlier.given, product) {
                 let verifications = &self.work.prepared.verifications;
@@ -513,7 +513,7 @@ impl Sync<'_> {
 fn observed(verdict: Option<&CreativeVerdict>) -> Vec<Value> {
     match verdict {
         Some(CreativeVerdict::Holds(observations)) => observations.clone(),
-        Some(CreativeVerdict::Contradicted(_) | CreativeVerdict::Silent) | None => Vec::new(),
+        Some(CreativeVerdict::Contradicted(_) | CreativeVerdict::NoAnswer) | None => Vec::new(),
     }
 }
 

@@ -94,7 +94,7 @@ fn keep(
     // Source, type and id identify an event: the same order may be viewed and bought.
     let place = own_id(&source.record.id, kind, &event.event_id);
     let owner = source.record.owner.as_str();
-    if work.reader.whose(StoredEvent::KIND, &place)?.is_some() {
+    if work.reader.owner_of(StoredEvent::KIND, &place)?.is_some() {
         return Ok(false);
     }
     let data = event.custom_data.as_ref();

@@ -47,7 +47,7 @@ impl<'a> Offer<'a> {
         let is_for_tests = work.is_for_tests();
         let profile = &work.publisher.profile;
         let inventory = InventoryContext::new(profile, &products, is_for_tests, work.call.now);
-        let days = AvailabilityDays::asked(form.filters.as_ref(), inventory.today());
+        let days = AvailabilityDays::from_filters(form.filters.as_ref(), inventory.today());
         let has_come = |moment| work.expiry.has_come(moment);
         let left = PoolsLeft::read(&inventory, work.reader, days, &has_come)?;
         let mut available = products.clone();

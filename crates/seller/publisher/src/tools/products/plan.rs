@@ -93,7 +93,10 @@ impl MediaPlan {
     }
 
     /// Restores the plan of a proposal, without products that are no longer among the choices.
-    pub(super) fn restored(allocations: &[ProposalAllocation], choices: &[PlanProduct]) -> Self {
+    pub(super) fn from_allocations(
+        allocations: &[ProposalAllocation],
+        choices: &[PlanProduct],
+    ) -> Self {
         let restored = allocations.iter().filter_map(|part| {
             let choice = choices.iter().find(|choice| choice.product.id() == part.product_id)?;
             let choice = PlanProduct { rationale: part.rationale.clone(), ..choice.clone() };

@@ -76,7 +76,7 @@ fn add(work: &WriteContext<'_>, mut draft: Proposal) -> Result<Proposal, Interna
 
 /// Returns the query for the tenant's drafts.
 fn drafts(work: &ToolContext<'_>) -> Query {
-    Query { owner: Some(work.admitted.owner().to_owned()), ..Query::in_state(DRAFT) }
+    Query { owner: Some(work.admitted.owner().to_owned()), ..Query::with_state(DRAFT) }
 }
 
 /// Returns the tenant's unexpired drafts with the same content.

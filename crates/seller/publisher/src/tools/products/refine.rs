@@ -230,7 +230,7 @@ fn replan(
     let asks = ask.into_iter().chain(overall.iter().copied());
     let words: Vec<_> = asks.flat_map(rank::meaningful_words).collect();
     let choices = offer.choices(&words, &stored.thing.envelope.currency);
-    let mut plan = MediaPlan::restored(&stored.thing.allocations, &choices);
+    let mut plan = MediaPlan::from_allocations(&stored.thing.allocations, &choices);
     let whole = plan.len() == stored.thing.allocations.len();
     let done = ask.map(|ask| plan.ask(ask, &choices));
     for (ask, so_far) in overall.iter().zip(of_request) {
@@ -306,7 +306,7 @@ fn finalize_problems(
         problems.extend(exclusive::taken_days(work.reader, &days, &own, work.call.now)?);
         let inventory = offer.inventory(work);
         let account = work.admitted.account.as_ref().map(|account| &account.thing);
-        let wanted = WantedUnits::of_proposal(&inventory, &one.thing, account, &field);
+        let wanted = WantedUnits::from_proposal(&inventory, &one.thing, account, &field);
         problems.extend(inventory.shortages(
             work.reader,
             &wanted,

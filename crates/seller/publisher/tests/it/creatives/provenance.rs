@@ -216,7 +216,7 @@ fn a_verifiers_answer_counts_only_if_sure_and_asked_for() {
 #[test]
 fn a_silent_verifier_is_not_asked_again_and_people_decide() {
     let mut script = live(policy());
-    script.harness.services.verifiers.lock().unwrap().push(Err(CallError::Silent));
+    script.harness.services.verifiers.lock().unwrap().push(Err(CallError::NoAnswer));
     let photograph = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
     let sent = json!({"creatives": [photograph]});
     let answer = script.ask(AdcpTool::SyncCreatives, sent.clone());
@@ -697,7 +697,7 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
 fn a_silent_verifier_permits_assigning_only_what_goes_to_people() {
     let (mut script, _) = sent_before_anybody_looked();
     let silent = |script: &Script| {
-        script.harness.services.verifiers.lock().unwrap().push(Err(CallError::Silent));
+        script.harness.services.verifiers.lock().unwrap().push(Err(CallError::NoAnswer));
     };
     silent(&script);
     let answer = script.ask(AdcpTool::CreateMediaBuy, order(&["sunset"]));

@@ -113,7 +113,7 @@ fn close(out: &mut String, message: Option<&str>) {
 
 /// Members of a page that has been written before.
 #[derive(Deserialize)]
-struct WrittenPage<'p> {
+struct WrittenMcpPage<'p> {
     total: u64,
     skip: u64,
     #[serde(borrow)]
@@ -201,7 +201,7 @@ impl VehicleRows {
                 rows: page.vehicles.iter().map(|vehicle| vehicle.row(Self::row)).collect(),
             },
             ReplyData::Written(written) => {
-                let page = json::from_str::<WrittenPage<'_>>(written.as_json());
+                let page = json::from_str::<WrittenMcpPage<'_>>(written.as_json());
                 page.map(Self::from_written).unwrap_or_default()
             }
             ReplyData::Dealer(_)
@@ -211,7 +211,7 @@ impl VehicleRows {
         }
     }
 
-    fn from_written(page: WrittenPage<'_>) -> Self {
+    fn from_written(page: WrittenMcpPage<'_>) -> Self {
         let rows = page.vehicles.iter().map(|vehicle| Self::row(vehicle.get())).collect();
         Self { total: page.total, skip: page.skip, shown: page.vehicles.len() as u64, rows }
     }

@@ -103,7 +103,7 @@ impl CatalogTools<'_> {
         let with = |filters: Filters| {
             let filters = Filters { query: query.clone(), ..filters };
             let search = Search { filters, skip, limit, sort: None };
-            CacheKey::Search(search, terms.search, CurrentYear::at(now))
+            CacheKey::Search(search, terms.search, CurrentYear::from_timestamp(now))
         };
         let reply = skills::repeat(&inventory, &with(combined.shown()));
         let reply = reply.map_err(InternalError::on(skills::LOOKING))?;
@@ -167,7 +167,7 @@ impl CatalogTools<'_> {
             }
         }
         let ids: Vec<_> = products.iter().map(|product| product.id.as_str()).collect();
-        let fitting = inventory.fitting(&ids, &combined.asked, CurrentYear::at(now));
+        let fitting = inventory.fitting(&ids, &combined.asked, CurrentYear::from_timestamp(now));
         let products = products.into_iter().zip(fitting).filter(|(_, fits)| *fits);
         let products: Vec<_> = products.map(|(product, _)| product).collect();
         messages.extend(combined.warnings);
@@ -196,7 +196,7 @@ impl CatalogTools<'_> {
             }
         };
         let OfferedVehicle { vehicle_id, listing } = offered;
-        if inventory.fitting(&[&vehicle_id], &asked, CurrentYear::at(now)) != [true] {
+        if inventory.fitting(&[&vehicle_id], &asked, CurrentYear::from_timestamp(now)) != [true] {
             let content = "the product does not match the filters";
             return Ok(absent(UcpCode::NotFound, content, None));
         }
@@ -325,7 +325,7 @@ struct FoundPage {
 
 /// Members of a page that has been written before.
 #[derive(Deserialize)]
-struct WrittenPage<'p> {
+struct WrittenUcpPage<'p> {
     total: u64,
     #[serde(borrow)]
     vehicles: Vec<&'p RawValue>,
@@ -339,7 +339,7 @@ impl FoundPage {
                 Ok(Self { total: page.total as u64, vehicles: vehicles.collect::<Result<_, _>>()? })
             }
             ReplyData::Written(written) => {
-                let page: WrittenPage<'_> = json::from_str(written.as_json())
+                let page: WrittenUcpPage<'_> = json::from_str(written.as_json())
                     .map_err(InternalError::on("reading a page"))?;
                 let vehicles = page.vehicles.iter().map(|vehicle| parsed(vehicle.get()));
                 Ok(Self { total: page.total, vehicles: vehicles.collect::<Result<_, _>>()? })

@@ -98,7 +98,7 @@ fn move_push(params: &mut Value) {
     let Some(push) = push else { return };
     let Some(parts) = parts else { return };
     for data in parts.iter_mut().filter_map(|part| part.get_mut("data")) {
-        let tool = data.get("skill").and_then(Value::as_str).and_then(AdcpTool::of_name);
+        let tool = data.get("skill").and_then(Value::as_str).and_then(AdcpTool::from_any_name);
         let name = if data.get("input").is_some() { "input" } else { "parameters" };
         let input = data.get_mut(name).and_then(Value::as_object_mut);
         if let Some(input) = input

@@ -23,7 +23,7 @@ use tradepost_server::http::jsonrpc::RpcErrors;
 use tradepost_server::limit::RateLimitExceeded;
 
 use crate::adcp::field_errors;
-use crate::adcp::identity::{self, Unbelieved};
+use crate::adcp::identity::{self, SenderRefusal};
 use crate::adcp::seller::PublisherAgent;
 
 /// JSON-RPC error number of errors for which AdCP reserves none; the range is the server's.
@@ -49,46 +49,46 @@ impl Denial {
     }
 
     /// Refuses an unauthenticated caller.
-    pub(super) fn refused(agent: &PublisherAgent, refused: Unbelieved) -> Self {
+    pub(super) fn refused(agent: &PublisherAgent, refused: SenderRefusal) -> Self {
         let challenge = match &refused {
             // Only the code, which is public.
-            Unbelieved::Signature(fault) => Some(identity::challenge(*fault)),
-            Unbelieved::Denied(denied) => agent.auth.challenge(denied),
+            SenderRefusal::Signature(fault) => Some(identity::challenge(*fault)),
+            SenderRefusal::Denied(denied) => agent.auth.challenge(denied),
         };
         let (code, message) = match refused {
-            Unbelieved::Signature(signing::SignatureError::Required) => (
+            SenderRefusal::Signature(signing::SignatureError::Required) => (
                 AdcpCode::AuthMissing,
                 "this has to be signed (RFC 9421); sign it with a key that your operator publishes, \
                  or send another credential where one is enough",
             ),
-            Unbelieved::Signature(_) => (
+            SenderRefusal::Signature(_) => (
                 AdcpCode::AuthInvalid,
                 "the request's signature is not believed; WWW-Authenticate says what is wrong: sign \
                  the request anew",
             ),
-            Unbelieved::Denied(AuthRefusal::Missing) => (
+            SenderRefusal::Denied(AuthRefusal::Missing) => (
                 AdcpCode::AuthMissing,
                 "this needs a credential; send one in the Authorization header",
             ),
-            Unbelieved::Denied(AuthRefusal::Invalid { .. }) => (
+            SenderRefusal::Denied(AuthRefusal::Invalid { .. }) => (
                 AdcpCode::AuthInvalid,
                 "the credential is not accepted; ask the seller for a valid one",
             ),
-            Unbelieved::Denied(AuthRefusal::Expired) => {
+            SenderRefusal::Denied(AuthRefusal::Expired) => {
                 (AdcpCode::AuthInvalid, "the credential has expired; get a new one")
             }
-            Unbelieved::Denied(AuthRefusal::Scope { .. } | AuthRefusal::Page) => {
+            SenderRefusal::Denied(AuthRefusal::Scope { .. } | AuthRefusal::Page) => {
                 let message = "the credential does not permit this";
                 let error = refusals::error(AdcpCode::PermissionDenied, message);
                 return Self::new(StatusCode::FORBIDDEN, error);
             }
-            Unbelieved::Denied(AuthRefusal::Limited(RateLimitExceeded { wait, .. })) => {
+            SenderRefusal::Denied(AuthRefusal::Limited(RateLimitExceeded { wait, .. })) => {
                 let message = "too many attempts with credentials that are not accepted; wait and \
                                send a valid one";
                 let error = refusals::error(AdcpCode::RateLimited, message).with_wait(wait);
                 return Self::new(StatusCode::TOO_MANY_REQUESTS, error);
             }
-            Unbelieved::Denied(AuthRefusal::Unavailable(fault)) => {
+            SenderRefusal::Denied(AuthRefusal::Unavailable(fault)) => {
                 let broken = InternalError::new("finding out who calls", fault.chain());
                 let error_id = agent.publisher().services.report(&broken);
                 let error = refusals::internal_error().with("error_id", error_id.clone());

@@ -9,7 +9,7 @@ use tradepost_server::auth::{AuthRefusal, SCHEME, ShownCredential};
 use tradepost_server::http::intake;
 use tradepost_server::registry::AgentRegistry;
 
-use crate::adcp::identity::{ReceivedRequest, SenderClaim, Unbelieved};
+use crate::adcp::identity::{ReceivedRequest, SenderClaim, SenderRefusal};
 use crate::adcp::seller::{self, PublisherAgent};
 
 /// Authenticates a caller. A signature is checked first: a wrong one ends the request, whatever
@@ -20,7 +20,7 @@ pub(super) async fn caller(
     parts: &Parts,
     body: &[u8],
     is_open: bool,
-) -> Result<Caller, Unbelieved> {
+) -> Result<Caller, SenderRefusal> {
     let judged = signed(registry, publisher, parts, body).await?;
     let with_credential = adcp_auth(parts);
     let parts = with_credential.as_ref().unwrap_or(parts);
@@ -76,7 +76,7 @@ pub(super) async fn signed(
     publisher: &PublisherAgent,
     parts: &Parts,
     body: &[u8],
-) -> Result<SenderClaim, Unbelieved> {
+) -> Result<SenderClaim, SenderRefusal> {
     let Some(identity) = &publisher.identity else {
         return Ok(SenderClaim::Unsigned { needed: false });
     };
@@ -85,7 +85,7 @@ pub(super) async fn signed(
     let judge = identity.judge(&received, registry.clock.now());
     intake::in_time(registry, judge).await?.inspect_err(|refused| {
         // Not counted against the address: a signer finds its mistake by the code.
-        if let Unbelieved::Signature(fault) = refused {
+        if let SenderRefusal::Signature(fault) = refused {
             tracing::info!(
                 agent = publisher.id(),
                 code = fault.code(SignedKind::Request),

@@ -163,7 +163,7 @@ impl Seller {
             Ok(SenderClaim::Signed(agent)) => agent.id.clone(),
             Ok(SenderClaim::Unsigned { needed: true }) => "!".to_owned(),
             Ok(SenderClaim::Unsigned { needed: false }) => "-".to_owned(),
-            Err(Unbelieved::Signature(fault)) => fault.code(SignedKind::Request),
+            Err(SenderRefusal::Signature(fault)) => fault.code(SignedKind::Request),
             Err(denied) => panic!("{denied:?}"),
         }
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_ad_server::{AdServer, AdServerError, RefusalReason, StateChange};
+use tradepost_ad_server::{AdServer, AdServerError, RefusalReason, RemoteStateChange};
 use tradepost_publisher::ad_server::{RemoteId, RemoteState};
-use tradepost_publisher::remote_order::progress::StepResult;
+use tradepost_publisher::remote_order::progress::RemoteStepResult;
 use tradepost_publisher::remote_order::seen::SeenOrder;
 use tradepost_publisher::remote_order::{RemoteOrder, RemoteStep};
 
@@ -19,94 +19,99 @@ impl RemoteOrders {
         &self,
         remote: &RemoteOrder,
         step: &RemoteStep,
-    ) -> Called<StepResult> {
+    ) -> Called<RemoteStepResult> {
         let called = tokio::time::timeout(self.timeout, self.call(remote, step)).await;
         called.unwrap_or(Err(AdServerError::Unanswered))
     }
 
-    async fn call(&self, remote: &RemoteOrder, step: &RemoteStep) -> Called<StepResult> {
+    async fn call(&self, remote: &RemoteOrder, step: &RemoteStep) -> Called<RemoteStepResult> {
         let ad_server = self.ad_server.as_ref();
         match step {
             RemoteStep::CreateOrder { order } => {
-                ad_server.create_order(order).await.map(StepResult::Object)
+                ad_server.create_order(order).await.map(RemoteStepResult::Object)
             }
-            RemoteStep::ChangeOrder { order } => {
-                ad_server.change_order(order_id(remote)?, order).await.map(|()| StepResult::Done)
-            }
+            RemoteStep::ChangeOrder { order } => ad_server
+                .change_order(order_id(remote)?, order)
+                .await
+                .map(|()| RemoteStepResult::Done),
             RemoteStep::CreateLineItem { line_item } => {
                 let made = ad_server.create_line_item(order_id(remote)?, line_item).await;
-                made.map(StepResult::Object)
+                made.map(RemoteStepResult::Object)
             }
             RemoteStep::ChangeLineItem { line_item } => {
                 let id = line_item_id(remote, &line_item.package_id)?;
                 let changed = ad_server.change_line_item(order_id(remote)?, id, line_item).await;
-                changed.map(StepResult::Object)
+                changed.map(RemoteStepResult::Object)
             }
             RemoteStep::CreateCreative { creative } => {
                 let _making = self.making.lock().await;
                 // Another buy may show it already.
                 match ad_server.find_creative(&creative.external_id).await? {
-                    Some(made) => Ok(StepResult::Object(made)),
-                    None => ad_server.create_creative(creative).await.map(StepResult::Object),
+                    Some(made) => Ok(RemoteStepResult::Object(made)),
+                    None => ad_server.create_creative(creative).await.map(RemoteStepResult::Object),
                 }
             }
             RemoteStep::Associate { package_id, creative } => {
                 let id = line_item_id(remote, package_id)?;
                 let creative = creative_id(remote, &creative.0)?;
                 let done = ad_server.associate_creative(order_id(remote)?, id, creative).await;
-                done.map(|()| StepResult::Done)
+                done.map(|()| RemoteStepResult::Done)
             }
             RemoteStep::Dissociate { package_id, creative } => {
                 let id = line_item_id(remote, package_id)?;
                 let creative = creative_id(remote, &creative.0)?;
                 let done = ad_server.dissociate_creative(order_id(remote)?, id, creative).await;
-                done.map(|()| StepResult::Done)
+                done.map(|()| RemoteStepResult::Done)
             }
-            RemoteStep::ApproveOrder => self.order_state(remote, StateChange::Approve).await,
-            RemoteStep::CancelOrder => self.order_state(remote, StateChange::Cancel).await,
+            RemoteStep::ApproveOrder => self.order_state(remote, RemoteStateChange::Approve).await,
+            RemoteStep::CancelOrder => self.order_state(remote, RemoteStateChange::Cancel).await,
             RemoteStep::ApproveLineItem { package_id } => {
-                self.line_item_state(remote, package_id, StateChange::Approve).await
+                self.line_item_state(remote, package_id, RemoteStateChange::Approve).await
             }
             RemoteStep::PauseLineItem { package_id } => {
-                self.line_item_state(remote, package_id, StateChange::Pause).await
+                self.line_item_state(remote, package_id, RemoteStateChange::Pause).await
             }
             RemoteStep::ResumeLineItem { package_id } => {
-                self.line_item_state(remote, package_id, StateChange::Resume).await
+                self.line_item_state(remote, package_id, RemoteStateChange::Resume).await
             }
             RemoteStep::CancelLineItem { package_id } => {
-                self.line_item_state(remote, package_id, StateChange::Cancel).await
+                self.line_item_state(remote, package_id, RemoteStateChange::Cancel).await
             }
             RemoteStep::PutDeal { deal, .. } => {
-                ad_server.put_deal(deal).await.map(StepResult::Object)
+                ad_server.put_deal(deal).await.map(RemoteStepResult::Object)
             }
             RemoteStep::CloseDeal { package_id } => {
                 let deal = remote.deals.get(package_id).ok_or_else(absent)?;
-                ad_server.close_deal(&deal.id).await.map(|()| StepResult::Done)
+                ad_server.close_deal(&deal.id).await.map(|()| RemoteStepResult::Done)
             }
             RemoteStep::ReadState => {
-                ad_server.order_state(order_id(remote)?).await.map(StepResult::State)
+                ad_server.order_state(order_id(remote)?).await.map(RemoteStepResult::State)
             }
             RemoteStep::Verify => {
                 let seen = see(ad_server, remote, false).await?;
-                Ok(StepResult::Seen(Box::new(seen)))
+                Ok(RemoteStepResult::Seen(Box::new(seen)))
             }
         }
     }
 
-    async fn order_state(&self, remote: &RemoteOrder, change: StateChange) -> Called<StepResult> {
+    async fn order_state(
+        &self,
+        remote: &RemoteOrder,
+        change: RemoteStateChange,
+    ) -> Called<RemoteStepResult> {
         let state = self.ad_server.change_order_state(order_id(remote)?, change).await;
-        state.map(StepResult::State)
+        state.map(RemoteStepResult::State)
     }
 
     async fn line_item_state(
         &self,
         remote: &RemoteOrder,
         package_id: &str,
-        change: StateChange,
-    ) -> Called<StepResult> {
+        change: RemoteStateChange,
+    ) -> Called<RemoteStepResult> {
         let id = line_item_id(remote, package_id)?;
         let order = order_id(remote)?;
-        self.ad_server.change_line_item_state(order, id, change).await.map(StepResult::State)
+        self.ad_server.change_line_item_state(order, id, change).await.map(RemoteStepResult::State)
     }
 
     /// Looks up what a step in doubt has come to; `None` when it has to be repeated.
@@ -114,31 +119,35 @@ impl RemoteOrders {
         &self,
         remote: &RemoteOrder,
         step: &RemoteStep,
-    ) -> Called<Option<StepResult>> {
+    ) -> Called<Option<RemoteStepResult>> {
         let looked = tokio::time::timeout(self.timeout, self.find(remote, step)).await;
         looked.unwrap_or(Err(AdServerError::Unanswered))
     }
 
-    async fn find(&self, remote: &RemoteOrder, step: &RemoteStep) -> Called<Option<StepResult>> {
+    async fn find(
+        &self,
+        remote: &RemoteOrder,
+        step: &RemoteStep,
+    ) -> Called<Option<RemoteStepResult>> {
         let ad_server = self.ad_server.as_ref();
         match step {
             RemoteStep::CreateOrder { order } => {
                 let found = ad_server.find_order(&order.external_id).await?;
-                Ok(found.map(StepResult::Object))
+                Ok(found.map(RemoteStepResult::Object))
             }
             RemoteStep::CreateLineItem { line_item } => {
                 let found = ad_server.line_items(order_id(remote)?).await?;
                 let wanted = Some(&line_item.external_id);
                 let found = found.into_iter().find(|one| one.external_id.as_ref() == wanted);
-                Ok(found.map(StepResult::Object))
+                Ok(found.map(RemoteStepResult::Object))
             }
             RemoteStep::CreateCreative { creative } => {
                 let found = ad_server.find_creative(&creative.external_id).await?;
-                Ok(found.map(StepResult::Object))
+                Ok(found.map(RemoteStepResult::Object))
             }
             RemoteStep::ApproveOrder => {
                 let state = ad_server.order_state(order_id(remote)?).await?;
-                Ok((state != RemoteState::Draft).then_some(StepResult::State(state)))
+                Ok((state != RemoteState::Draft).then_some(RemoteStepResult::State(state)))
             }
             // Repeating these changes nothing.
             RemoteStep::ChangeOrder { .. }

@@ -13,7 +13,7 @@ use tradepost_publisher::services::{CallError, NamedGovernanceAgent, Services as
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 
-use super::{Credentials, Outside};
+use super::{Credentials, PublisherServices};
 use crate::config::Rates;
 
 /// Maximum time for an agent.
@@ -112,15 +112,15 @@ fn answered(message: &Value, found: &Value) -> (u16, String) {
 }
 
 /// Creates a publisher's services with a short timeout and these credentials for verifiers.
-fn services(credentials: Vec<(String, String)>) -> Outside {
+fn services(credentials: Vec<(String, String)>) -> PublisherServices {
     let (clock, _) = Clock::manual("2026-06-01T12:00:00Z".parse().unwrap());
     let egress = Egress::new(Resolver::system(), true);
-    let services = Outside::new("gazette", Rates::default(), None, &clock, egress);
+    let services = PublisherServices::new("gazette", Rates::default(), None, &clock, egress);
     let verifiers = Credentials(credentials);
-    Outside { verifiers, ..services }.answering_within(AGENT_TIMEOUT)
+    PublisherServices { verifiers, ..services }.answering_within(AGENT_TIMEOUT)
 }
 
-async fn asked(services: &Outside, url: &str) -> Result<Map, CallError> {
+async fn asked(services: &PublisherServices, url: &str) -> Result<Map, CallError> {
     services.creative_features(vec![(url.to_owned(), Map::new())]).await.remove(0)
 }
 
@@ -134,17 +134,20 @@ async fn a_verifier_that_fails_in_any_way_has_said_nothing() {
     let refused = json!({"status": "failed", "adcp_error": refused, "errors": [refused]});
     let of_code = CallError::Refused("RATE_LIMITED".to_owned());
     for (behavior, expected) in [
-        (VerifierBehavior::Hangs, CallError::Silent),
-        (VerifierBehavior::Waits, CallError::Silent),
-        (VerifierBehavior::Says(401, r#"{"error":"who are you?"}"#.to_owned()), CallError::Silent),
-        (VerifierBehavior::Says(500, String::new()), CallError::Silent),
-        (VerifierBehavior::Says(200, "no JSON".to_owned()), CallError::Silent),
+        (VerifierBehavior::Hangs, CallError::NoAnswer),
+        (VerifierBehavior::Waits, CallError::NoAnswer),
+        (
+            VerifierBehavior::Says(401, r#"{"error":"who are you?"}"#.to_owned()),
+            CallError::NoAnswer,
+        ),
+        (VerifierBehavior::Says(500, String::new()), CallError::NoAnswer),
+        (VerifierBehavior::Says(200, "no JSON".to_owned()), CallError::NoAnswer),
         (
             VerifierBehavior::Says(200, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#.to_owned()),
-            CallError::Silent,
+            CallError::NoAnswer,
         ),
         (VerifierBehavior::Finds(refused), of_code),
-        (VerifierBehavior::Dawdles(finding()), CallError::Silent),
+        (VerifierBehavior::Dawdles(finding()), CallError::NoAnswer),
     ] {
         let (url, shown) = verifier(behavior).await;
         assert_eq!(asked(&services(Vec::new()), &url).await, Err(expected));
@@ -158,7 +161,7 @@ async fn a_slow_verifier_keeps_no_other_from_being_heard() {
     let (quick, _) = verifier(VerifierBehavior::Finds(finding())).await;
     let questions = vec![(slow, Map::new()), (quick, Map::new())];
     let answers = services(Vec::new()).creative_features(questions).await;
-    assert_eq!(answers[0], Err(CallError::Silent));
+    assert_eq!(answers[0], Err(CallError::NoAnswer));
     let heard = answers[1].as_ref().map(|answer| answer["results"].clone());
     assert_eq!(heard, Ok(finding()["results"].clone()));
 }
@@ -183,7 +186,7 @@ async fn a_governance_agents_time_is_for_all_requests_together() {
     let question = json!({"plan_id": "p-1", "caller": "https://ads.gazette.example/mcp"});
     for (behavior, expected) in [
         (VerifierBehavior::Finds(decided.clone()), Ok(decided["verdict"].clone())),
-        (VerifierBehavior::Dawdles(decided.clone()), Err(CallError::Silent)),
+        (VerifierBehavior::Dawdles(decided.clone()), Err(CallError::NoAnswer)),
     ] {
         let (url, shown) = verifier(behavior).await;
         let agent = NamedGovernanceAgent { url, credential: None };

@@ -15,8 +15,8 @@ use super::values::{
     self, ChannelKeys, duration, items, line, of_text, reject, secret, secure_address, whole,
 };
 use crate::config::feeds::{
-    Extent, FeedAddress, FeedConfig, FeedFolder, FeedLocation, From, Guard, MappingSource, Pull,
-    Sftp,
+    Extent, FeedAddress, FeedConfig, FeedFolder, FeedLocation, FeedOrigin, Guard, MappingSource,
+    Pull, Sftp,
 };
 
 /// Maximum size of a feed, more than twice what a catalogue of 100,000 vehicles needs.
@@ -125,12 +125,12 @@ pub(super) fn feed(
         time.and_then(|time| Duration::try_from(time).ok()).unwrap_or(default)
     };
     let from = match way? {
-        FeedWord::Folder => From::Folder(FeedFolder {
+        FeedWord::Folder => FeedOrigin::Folder(FeedFolder {
             path: folder?.into(),
             files: files.unwrap_or_else(|| "*".to_owned()),
             quiet: std(quiet, Duration::from_millis(500)),
         }),
-        FeedWord::Pull => From::Pull(Pull {
+        FeedWord::Pull => FeedOrigin::Pull(Pull {
             place: match url? {
                 FeedUrl::Web(url) => {
                     FeedLocation::Web(FeedAddress { url, bearer, login: user.zip(password) })
@@ -145,7 +145,7 @@ pub(super) fn feed(
             timeout: std(timeout, Duration::from_mins(5)),
             max_bytes,
         }),
-        FeedWord::Upload => From::Upload { max_bytes },
+        FeedWord::Upload => FeedOrigin::Upload { max_bytes },
     };
     Some(FeedConfig {
         name: name?,

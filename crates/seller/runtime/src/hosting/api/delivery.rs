@@ -19,7 +19,7 @@ use tradepost_server::fault::InternalError;
 use tradepost_server::http::json_response;
 
 use super::{
-    AdminScope, Api, ApiAnswer, ApiError, BASE, HostingError, HostingErrorCode, HostingRefusal,
+    AdminScope, Api, ApiAnswer, ApiError, BASE, HostingApiRefusal, HostingError, HostingErrorCode,
     administrator, media_type, read, refuse,
 };
 use crate::adcp::seller::PublisherAgent;
@@ -58,8 +58,8 @@ impl From<ApiError> for DeliveryError {
     }
 }
 
-impl From<HostingRefusal> for DeliveryError {
-    fn from(refusal: HostingRefusal) -> Self {
+impl From<HostingApiRefusal> for DeliveryError {
+    fn from(refusal: HostingApiRefusal) -> Self {
         Self::Api(refusal.into())
     }
 }
@@ -97,7 +97,7 @@ impl Api {
         let principal = self.who(parts).await.map_err(ApiError::Denied)?;
         if parts.method != Method::POST {
             let message = "this address takes POST";
-            return Err(HostingRefusal::new(HostingErrorCode::MethodNotAllowed, message).into());
+            return Err(HostingApiRefusal::new(HostingErrorCode::MethodNotAllowed, message).into());
         }
         if !principal.scopes.permit(AdminScope::DeliveryWrite) {
             return Err(DeliveryError::lacking_scope());
@@ -107,14 +107,14 @@ impl Api {
         let found = self.wiring.publishers.iter().find(|agent| agent.profile.id == id).cloned();
         let Some(agent) = found else {
             let message = "there is no such publisher";
-            return Err(HostingRefusal::new(HostingErrorCode::NotFound, message).into());
+            return Err(HostingApiRefusal::new(HostingErrorCode::NotFound, message).into());
         };
         let media_type = media_type(parts);
         let is_table = media_type.is("text/csv");
         if !is_table && !media_type.is_json() {
             let message = "the body has to be application/json or text/csv";
             let code = HostingErrorCode::UnsupportedMediaType;
-            return Err(HostingRefusal::new(code, message).into());
+            return Err(HostingApiRefusal::new(code, message).into());
         }
         // Held until the rows are stored, because bodies are limited in all.
         let received = self.receive_bytes(parts, body, MAX_BYTES).await?;
@@ -168,8 +168,8 @@ impl Api {
 }
 
 /// Reads rows of JSON or of a table.
-fn rows_of(bytes: &[u8], is_table: bool) -> Result<DeliveryTable, HostingRefusal> {
-    let invalid = |message| HostingRefusal::new(HostingErrorCode::InvalidDelivery, message);
+fn rows_of(bytes: &[u8], is_table: bool) -> Result<DeliveryTable, HostingApiRefusal> {
+    let invalid = |message| HostingApiRefusal::new(HostingErrorCode::InvalidDelivery, message);
     if is_table {
         return delivery_table::read(bytes, &[], ColumnMapping::Headings)
             .map_err(|unread| invalid(format!("{}; {}", unread.message, unread.hint)));

@@ -21,7 +21,7 @@ const BASIC: &str = "Basic";
 /// use tradepost_server::permission::Scopes;
 ///
 /// let ada = Principal::new("ada", Scopes::All);
-/// let auth = Authenticator::requiring("echo", BasicPasswords::new().allow("a password", ada));
+/// let auth = Authenticator::with_required_method("echo", BasicPasswords::new().allow("a password", ada));
 /// assert!(auth.schemes().contains_key("basic"));
 /// ```
 #[derive(Debug, Clone, Default)]

@@ -17,7 +17,7 @@ use crate::auth::{AuthRefusal, Principal, SCHEME};
 /// use tradepost_server::permission::Scopes;
 ///
 /// let tokens = BearerTokens::new().allow("a long random text", Principal::new("acme", Scopes::All));
-/// let auth = Authenticator::requiring("echo", tokens);
+/// let auth = Authenticator::with_required_method("echo", tokens);
 /// assert!(auth.schemes().contains_key("bearer"));
 /// ```
 #[derive(Debug, Clone, Default)]

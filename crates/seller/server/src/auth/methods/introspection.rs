@@ -38,7 +38,7 @@ const WHAT: &str = "asking an authorization server about a token";
 /// };
 /// let server = "https://login.example/introspect";
 /// let tokens = TokenIntrospection::new(server, "echo", secret, flow)?.for_audience("echo");
-/// let auth = Authenticator::requiring("echo", tokens);
+/// let auth = Authenticator::with_required_method("echo", tokens);
 /// # Ok(())
 /// # }
 /// ```
@@ -72,7 +72,7 @@ impl TokenIntrospection {
     ) -> Result<Self, InternalError> {
         let endpoint = Url::parse(endpoint)
             .map_err(InternalError::on("reading the address of token introspection"))?;
-        let client = IssuerClient::for_address(&endpoint)?;
+        let client = IssuerClient::from_url(&endpoint)?;
         // Both are encoded as form values before they are joined (RFC 6749 §2.3.1).
         let encoded =
             |text: &str| -> String { form_urlencoded::byte_serialize(text.as_bytes()).collect() };
@@ -121,7 +121,7 @@ impl TokenIntrospection {
             return Err(AuthRefusal::Invalid { reason: "the token is for another audience" });
         }
         let text =
-            |name: &str| answer.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
+            |name: &str| answer.get(name).and_then(Value::as_str).filter(|value| !value.is_empty());
         let name = text("sub").or_else(|| text("client_id"));
         let name = name.ok_or(AuthRefusal::Invalid { reason: "the token names no caller" })?;
         let scopes = answer.get("scope").map(granted).unwrap_or_default();

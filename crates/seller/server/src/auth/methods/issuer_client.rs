@@ -24,7 +24,7 @@ impl IssuerClient {
     ///
     /// # Errors
     /// When the address may not be called, or TLS cannot be set up.
-    pub(super) fn for_address(url: &Url) -> Result<Self, InternalError> {
+    pub(super) fn from_url(url: &Url) -> Result<Self, InternalError> {
         let is_secure = url.scheme() == "https";
         let is_here = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
         if !is_secure && !is_here {

@@ -20,7 +20,7 @@ use crate::auth::{AuthRefusal, Principal};
 /// let keys = ApiKeyHeader::new(HeaderName::from_static("x-api-key"))
 ///     .allow("a long random text", Principal::new("acme", Scopes::All))
 ///     .allow("another one", reader);
-/// let auth = Authenticator::requiring("echo", keys);
+/// let auth = Authenticator::with_required_method("echo", keys);
 /// assert_eq!(auth.requirements().len(), 1);
 /// ```
 #[derive(Debug, Clone)]

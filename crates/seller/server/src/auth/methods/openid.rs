@@ -32,7 +32,7 @@ const METADATA_PATH: &str = "/.well-known/openid-configuration";
 ///
 /// # fn show() -> Result<(), Box<dyn std::error::Error>> {
 /// let tokens = OpenIdConnect::open("https://login.example", "echo", &Clock::system())?;
-/// let auth = Authenticator::requiring("echo", tokens);
+/// let auth = Authenticator::with_required_method("echo", tokens);
 /// # Ok(())
 /// # }
 /// ```
@@ -51,7 +51,7 @@ impl OpenIdConnect {
         let metadata_url = format!("{}{METADATA_PATH}", issuer.trim_end_matches('/'));
         let url = Url::parse(&metadata_url)
             .map_err(InternalError::on("reading the address of the tokens' issuer"))?;
-        let client = IssuerClient::for_address(&url)?;
+        let client = IssuerClient::from_url(&url)?;
         let web = Arc::new(DiscoveredKeys { issuer: issuer.to_owned(), client });
         let deps = AuthDeps { keys: Arc::new(NoKeys), web, clock: clock.clone() };
         let settings = JwtSettings {
@@ -112,7 +112,7 @@ impl Fetch for DiscoveredKeys {
             let keys = text("jwks_uri").and_then(|keys| Url::parse(keys).ok());
             let keys = keys.ok_or("the provider's metadata has no jwks_uri")?;
             // The same rule as for the issuer: TLS, except on this machine.
-            IssuerClient::for_address(&keys).map_err(|fault| fault.chain())?.fetch(keys).await
+            IssuerClient::from_url(&keys).map_err(|fault| fault.chain())?.fetch(keys).await
         })
     }
 }

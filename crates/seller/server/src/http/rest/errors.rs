@@ -21,7 +21,7 @@ impl ErrorWriter for HttpJsonErrors {
     fn protocol(&self, refusal: &A2aRefusal, status: Option<StatusCode>) -> LoggedResponse {
         let mut response = json_response(code(refusal, status), body(refusal, status));
         answers::mark_refusal(&mut response, refusal);
-        come_back(&mut response);
+        set_default_retry_after(&mut response);
         (response, answers::stamp_of(refusal))
     }
 
@@ -49,7 +49,7 @@ impl ErrorWriter for HttpJsonErrors {
         }});
         let mut response = json_response(status, body.to_string());
         answers::set_retry_headers(&mut response, &refusal);
-        come_back(&mut response);
+        set_default_retry_after(&mut response);
         (response, answers::stamp(refusal))
     }
 
@@ -60,7 +60,7 @@ impl ErrorWriter for HttpJsonErrors {
 
 /// Sets `Retry-After` on temporary errors that have none.
 // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
-fn come_back(response: &mut Response) {
+fn set_default_retry_after(response: &mut Response) {
     let is_temporary = response.status() == StatusCode::SERVICE_UNAVAILABLE;
     if is_temporary && !response.headers().contains_key(header::RETRY_AFTER) {
         set_retry_after(response.headers_mut(), RetryAfter::new(INTERNAL_ERROR_RETRY_AFTER));

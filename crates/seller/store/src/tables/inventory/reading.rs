@@ -93,7 +93,7 @@ impl Database {
             place += 1;
             Ok(())
         })?;
-        Ok(Dictionary::of_samples(offered, samples.iter()))
+        Ok(Dictionary::from_samples(offered, samples.iter()))
     }
 
     /// Returns a dealer's listings on offer and the tombstones since `oldest`, as they are at one moment.

@@ -31,8 +31,8 @@ fn lists_are_read_on_an_index_in_their_order() {
     let states = |count: usize| -> Vec<String> {
         ["active", "paused", "completed"][..count].iter().map(|word| (*word).to_owned()).collect()
     };
-    let owner = Query::of_owner("o");
-    let account = Query::of_account("a");
+    let owner = Query::with_owner("o");
+    let account = Query::with_account("a");
     let after = Some(Changes::After(Timestamp::UNIX_EPOCH));
     let by = Some(Changes::By(Timestamp::UNIX_EPOCH));
     let of_owner = "publisher=? AND kind=? AND owner=?";
@@ -59,7 +59,7 @@ fn lists_are_read_on_an_index_in_their_order() {
         ),
         (one_of_account, "by_account_state", "publisher=? AND kind=? AND account=? AND state=?"),
         (Query { changes: by, ..owner }, "by_change", "publisher=? AND kind=? AND changes_at<?"),
-        (Query::in_state("active"), "by_state", "publisher=? AND kind=? AND state=?"),
+        (Query::with_state("active"), "by_state", "publisher=? AND kind=? AND state=?"),
         (Query::default(), "by_creation", "publisher=? AND kind=?"),
     ] {
         for (order, beginning) in [(Order::Oldest, "created_at>?"), (Order::Newest, "created_at<?")]
@@ -85,13 +85,13 @@ fn lists_are_read_on_an_index_in_their_order() {
             }
         }
     }
-    let by_package = Query::of_owner("o").led_to_by(IndexField::Package, "pkg");
+    let by_package = Query::with_owner("o").led_to_by(IndexField::Package, "pkg");
     let steps = plan(&database, &by_package);
     let expected = "PRIMARY KEY (publisher=? AND kind=? AND field=? AND value=? AND owner=?";
     assert!(steps.iter().any(|step| step.contains(expected)), "{steps:#?}");
     assert!(!steps.iter().any(|step| step.starts_with("SCAN")), "{steps:#?}");
     let values = ["pkg_1", "pkg_2"].into_iter();
-    let led_to_any = Query::of_owner("o").led_to_by_any(IndexField::Package, values);
+    let led_to_any = Query::with_owner("o").led_to_by_any(IndexField::Package, values);
     let steps = plan(&database, &led_to_any);
     assert!(steps.iter().any(|step| step.contains(expected)), "{steps:#?}");
     assert!(!steps.iter().any(|step| step.starts_with("SCAN t")), "{steps:#?}");
@@ -144,13 +144,13 @@ fn what_was_there_before_is_found_and_counted() {
             (EntityKind::Account, IndexField::NaturalKey, "b.example o.example", "acc"),
             (EntityKind::Notice, IndexField::About, "1:0:oc", "n"),
         ] {
-            let query = Query::of_owner("o").led_to_by(field, value);
+            let query = Query::with_owner("o").led_to_by(field, value);
             let found = reader.list(kind, &query).unwrap();
             assert_eq!(ids(&found), [id], "{field:?}");
         }
         // Found once, although it has both packages.
         let values = ["pkg_1", "pkg_2", "absent"].into_iter();
-        let query = Query::of_owner("o").led_to_by_any(IndexField::Package, values);
+        let query = Query::with_owner("o").led_to_by_any(IndexField::Package, values);
         assert_eq!(ids(&reader.list(EntityKind::MediaBuy, &query).unwrap()), ["mb"]);
         let named = ["mb", "absent", "bare", "1:0:oc"].map(str::to_owned).into();
         let found = reader.get_many(EntityKind::MediaBuy, &named).unwrap();
@@ -169,7 +169,7 @@ fn what_was_there_before_is_found_and_counted() {
         }
         let account = Tally { state: "suspended".into(), class: "sandbox".into(), things: 1 };
         assert_eq!(
-            reader.count(EntityKind::Account, &Query::of_account("acc")).unwrap(),
+            reader.count(EntityKind::Account, &Query::with_account("acc")).unwrap(),
             [account]
         );
         let notices = reader.count(EntityKind::Notice, &Query::default()).unwrap();

@@ -8,7 +8,7 @@ use tokio::runtime::Builder;
 use tradepost_dealer::import::{FeedReport, FeedTarget, Mapping, Preset, SkipReason, SortedFeed};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
-use tradepost_runtime::config::feeds::{FeedConfig, From, MappingSource};
+use tradepost_runtime::config::feeds::{FeedConfig, FeedOrigin, MappingSource};
 use tradepost_runtime::feeds::pull::{self, PullAnswer};
 use tradepost_server::clock::Clock;
 use tradepost_store::{FeedState, Replacement};
@@ -174,7 +174,7 @@ fn trial(draft: &Draft) -> Result<FeedReport, CommandFailure> {
 /// Opens the newest file of a folder, or fetches the address.
 fn source(feed: &FeedConfig) -> Result<File, CommandFailure> {
     match &feed.from {
-        From::Folder(folder) => {
+        FeedOrigin::Folder(folder) => {
             let found = tradepost_runtime::feeds::folder::files(folder);
             let found = found.map_err(|error| {
                 CommandFailure::usage(format!("cannot read the folder: {}", error.kind()))
@@ -188,7 +188,7 @@ fn source(feed: &FeedConfig) -> Result<File, CommandFailure> {
                 CommandFailure::usage(format!("cannot read {}: {}", path.display(), error.kind()))
             })
         }
-        From::Pull(place) => {
+        FeedOrigin::Pull(place) => {
             let runtime = runtime(Builder::new_current_thread())?;
             let now = Clock::system().now();
             let fetched = runtime.block_on(pull::fetch(place, &FeedState::default(), now));
@@ -199,7 +199,9 @@ fn source(feed: &FeedConfig) -> Result<File, CommandFailure> {
                     .hint("check the address, and that this machine may connect to it")),
             }
         }
-        From::Upload { .. } => Err(CommandFailure::usage("an upload cannot be read in advance")),
+        FeedOrigin::Upload { .. } => {
+            Err(CommandFailure::usage("an upload cannot be read in advance"))
+        }
     }
 }
 

@@ -90,7 +90,7 @@ pub(in crate::cli::init) fn run(folder: &Path, force: bool, context: &Context) -
     }
     let publisher_id = answers.draft.text_at(PUBLISHER, "id").unwrap_or_default().to_owned();
     let has_adagents = write(&dialogue, answers, &folder, &config)?;
-    check_config::run(check_config::Arguments::of(config.clone()), context)?;
+    check_config::run(check_config::Arguments::from_path(config.clone()), context)?;
     let place =
         people::StaffPlace { folder: &folder, config: &config, publisher_id: &publisher_id };
     // The configuration is in force: whatever fails now, the rest is done, and the person reads what comes next.

@@ -188,7 +188,7 @@ fn the_reasons_name_what_this_seller_has_not() {
         let task = why.strip_prefix("A code of ").and_then(|rest| rest.split([',', ' ']).next());
         if let Some(task) = task {
             assert!(
-                AdcpTool::of_name(task).is_none() && is_unsupported_task(task),
+                AdcpTool::from_any_name(task).is_none() && is_unsupported_task(task),
                 "{code}: {task}"
             );
         }

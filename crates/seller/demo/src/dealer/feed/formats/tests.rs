@@ -50,26 +50,26 @@ fn read(bytes: Vec<u8>, mapping: Option<&Mapping>) -> SortedFeed {
 
 #[test]
 fn every_format_brings_back_all_that_it_can_say() {
-    let units = dealer::units(120, 11, now());
+    let listings = dealer::listings(120, 11, now());
     for format in DemoFormat::ALL {
         let preset = Mapping::from_preset(format.preset());
-        let sorted = read(format.write(&units).unwrap(), Some(&preset));
+        let sorted = read(format.write(&listings).unwrap(), Some(&preset));
         let [feed] = sorted.feeds.as_slice() else { panic!("{format}") };
-        let expected: Vec<FeedUnit> = units
+        let expected: Vec<FeedListing> = listings
             .iter()
-            .filter(|unit| !unit.sold || says_sold(*format))
+            .filter(|listing| !listing.sold || says_sold(*format))
             .cloned()
-            .map(|mut unit| {
-                unit.vehicle.updated_at = Some(now());
-                cannot_say(*format, &mut unit.vehicle);
-                unit
+            .map(|mut listing| {
+                listing.vehicle.updated_at = Some(now());
+                cannot_say(*format, &mut listing.vehicle);
+                listing
             })
             .collect();
-        for (found, expected) in feed.units.iter().zip(&expected) {
+        for (found, expected) in feed.listings.iter().zip(&expected) {
             assert_eq!(found, *expected, "{format}");
         }
         let report = &feed.report;
-        assert_eq!(feed.units.len(), expected.len(), "{format}: {:?}", report.skips);
+        assert_eq!(feed.listings.len(), expected.len(), "{format}: {:?}", report.skips);
         assert_eq!(report.ignored_columns, Vec::<String>::new(), "{format}");
         assert_eq!(report.doubts, Vec::<String>::new(), "{format}");
         assert_eq!(report.skipped, 0, "{format}");
@@ -78,13 +78,13 @@ fn every_format_brings_back_all_that_it_can_say() {
 
 #[test]
 fn a_format_with_a_heading_is_known_by_it() {
-    let units = dealer::units(3, 11, now());
+    let listings = dealer::listings(3, 11, now());
     for format in DemoFormat::ALL {
         // Bars without a heading match no preset, and AAP is recognised by its type.
         if matches!(format, DemoFormat::AutoTrader | DemoFormat::AapJson) {
             continue;
         }
-        let sorted = read(format.write(&units).unwrap(), None);
+        let sorted = read(format.write(&listings).unwrap(), None);
         let preset = sorted.feeds[0].report.preset.unwrap();
         assert_eq!((preset.name, preset.guessed), (format.preset(), true), "{format}");
     }
@@ -92,25 +92,29 @@ fn a_format_with_a_heading_is_known_by_it() {
 
 #[test]
 fn aap_json_is_known_by_its_type() {
-    let units = dealer::units(30, 11, now());
+    let listings = dealer::listings(30, 11, now());
     let preset = Mapping::from_preset(Preset::AapJson);
-    let bytes = DemoFormat::AapJson.write(&units).unwrap();
+    let bytes = DemoFormat::AapJson.write(&listings).unwrap();
     let by_type = read(bytes.clone(), None);
-    assert_eq!(by_type.feeds[0].units, read(bytes, Some(&preset)).feeds[0].units);
+    assert_eq!(by_type.feeds[0].listings, read(bytes, Some(&preset)).feeds[0].listings);
     assert_eq!(by_type.feeds[0].report.format, "aap-json");
 }
 
 #[test]
 fn a_saved_mapping_reads_the_same_feed_as_before() {
-    let units = dealer::units(30, 11, now());
+    let listings = dealer::listings(30, 11, now());
     for format in DemoFormat::ALL {
         let preset = Mapping::from_preset(format.preset());
-        let bytes = format.write(&units).unwrap();
+        let bytes = format.write(&listings).unwrap();
         let first = read(bytes.clone(), Some(&preset));
         let text = first.mapping.to_toml();
         let saved =
             Mapping::parse(&text).unwrap_or_else(|wrong| panic!("{format}: {wrong:?}\n{text}"));
         assert_eq!(saved.to_toml(), text, "{format}");
-        assert_eq!(read(bytes, Some(&saved)).feeds[0].units, first.feeds[0].units, "{format}");
+        assert_eq!(
+            read(bytes, Some(&saved)).feeds[0].listings,
+            first.feeds[0].listings,
+            "{format}"
+        );
     }
 }

@@ -16,7 +16,9 @@ pub(super) fn taken_days(
     let context = &amending.buy_context;
     let is_sandbox = context.is_for_tests();
     let days_of = |buy: &MediaBuy| {
-        ExclusiveDays::of_buy(buy, context.offer, is_sandbox, |index| moved_field(amending, index))
+        ExclusiveDays::from_buy(buy, context.offer, is_sandbox, |index| {
+            moved_field(amending, index)
+        })
     };
     let before = days_of(amending.before);
     let mut added = days_of(after);
@@ -33,7 +35,7 @@ pub(super) fn shortages(
 ) -> Result<Vec<AdcpError>, InternalError> {
     let inventory = amending.buy_context.inventory();
     let wanted_by = |buy: &MediaBuy| {
-        WantedUnits::of_buy(&inventory, buy, |index| changed_field(amending, index))
+        WantedUnits::from_buy(&inventory, buy, |index| changed_field(amending, index))
     };
     let before = wanted_by(amending.before);
     let mut wanted = wanted_by(after);

@@ -1,4 +1,4 @@
-//! Serialisation of a unit to bytes and back. Nothing is left out, because these bytes are the only
+//! Serialisation of a listing to bytes and back. Nothing is left out, because these bytes are the only
 //! copy. They never leave the process, so they are read without validation.
 
 use jiff::Timestamp;
@@ -7,21 +7,21 @@ use tradepost_aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_document::catalog::Vocabulary;
 use tradepost_document::json::{self, Map};
 
-use crate::import::FeedUnit;
+use crate::import::FeedListing;
 
 /// Invariant: the bytes were written by this module in this process.
 const WRITTEN: &str = "a unit is read as it was written";
 
-/// Appends a unit.
-pub(super) fn write(unit: &FeedUnit, out: &mut Vec<u8>) {
-    out.push(u8::from(unit.sold));
-    write_vehicle(&unit.vehicle, out);
+/// Appends a listing.
+pub(super) fn write(listing: &FeedListing, out: &mut Vec<u8>) {
+    out.push(u8::from(listing.sold));
+    write_vehicle(&listing.vehicle, out);
 }
 
-/// Reads the next unit.
-pub(super) fn read(from: &mut &[u8]) -> FeedUnit {
+/// Reads the next listing.
+pub(super) fn read(from: &mut &[u8]) -> FeedListing {
     let [sold] = array(from);
-    FeedUnit { vehicle: read_vehicle(from), sold: sold == 1 }
+    FeedListing { vehicle: read_vehicle(from), sold: sold == 1 }
 }
 
 /// Declares how a listing is written and read: member after member, in the order of this list.

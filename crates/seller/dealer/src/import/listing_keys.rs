@@ -10,9 +10,9 @@ use crate::inventory::texts::Texts;
 /// Number of rows that share their allocations.
 const ROWS: usize = 512;
 
-/// Heads of rows, in the order of their units.
+/// Heads of rows, in the order of their listings.
 #[derive(Debug, Default)]
-pub(super) struct UnitKeys {
+pub(super) struct ListingKeys {
     parts: Vec<Part>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct RowTexts<'h> {
 /// Number of texts of a row.
 const TEXTS: usize = 7;
 
-impl UnitKeys {
+impl ListingKeys {
     pub(super) fn push(
         &mut self,
         line: usize,
@@ -158,10 +158,10 @@ mod tests {
             _ => None,
         };
         for size in [1, 5, 300, 512, 2000] {
-            let mut all = UnitKeys::default();
+            let mut all = ListingKeys::default();
             let numbers: Vec<usize> = (0..1500).collect();
             for numbers in numbers.chunks(size) {
-                let mut part = UnitKeys::default();
+                let mut part = ListingKeys::default();
                 for number in numbers {
                     part.push(*number, &vehicle(*number), number % 7 == 0, no_price(*number));
                 }
