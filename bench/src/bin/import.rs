@@ -60,7 +60,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // What searches need, and every listing in it.
     let listings = import::read(File::open(path)?, &[demo::target()], now)?;
     let listings = listings.feeds.iter().flat_map(|feed| &feed.listings);
-    let listings = listings.filter(|listing| !listing.sold).map(|listing| listing.vehicle).collect();
+    let listings =
+        listings.filter(|listing| !listing.sold).map(|listing| listing.vehicle).collect();
     let index = Inventory::build(listings, Vec::new())?.memory().total();
     let mut out = io::stdout().lock();
     writeln!(out, "| reader | rows | file MB | median ms | ratio | CPU ms | CPU ratio |")?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tradepost_aap::Vehicle;
 
-use crate::lot::BenchInventory;
+use crate::vehicles::BenchInventory;
 
 /// More than any cache holds.
 const BUFFER: usize = 256 * 1024 * 1024;

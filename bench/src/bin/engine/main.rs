@@ -13,10 +13,10 @@ use tradepost_aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_aap::{Facets, Filters, Search};
 
 mod bound;
-mod lot;
 mod ours;
 mod segment;
 mod sqlite;
+mod vehicles;
 
 /// That of the program that is shipped.
 #[global_allocator]
@@ -62,7 +62,7 @@ struct Kind {
 }
 
 /// The questions of all kinds about an inventory.
-fn kinds(inventory: &lot::BenchInventory) -> Vec<Kind> {
+fn kinds(inventory: &vehicles::BenchInventory) -> Vec<Kind> {
     let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let by_price = Some(Sort { field: SortField::ListPrice, order: SortOrder::Asc });
     let page = |filters: Filters, sort| {
@@ -165,7 +165,7 @@ fn main() -> Fallible<()> {
     )?;
     writeln!(out, "|---:|---|---:|---:|---:|---:|---:|---:|---:|")?;
     for size in sizes {
-        let inventory = lot::BenchInventory::new(size);
+        let inventory = vehicles::BenchInventory::new(size);
         let (ours, room) = ours::Ours::from_inventory(&inventory)?;
         let tantivy = segment::Tantivy::from_inventory(&inventory)?;
         let sqlite = sqlite::Sqlite::from_inventory(&inventory)?;

@@ -11,7 +11,7 @@ use tradepost_dealer::inventory::{
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 
-use crate::lot::BenchInventory;
+use crate::vehicles::BenchInventory;
 use crate::{Engine, Fallible, PAGE, Page};
 
 /// As many as a process keeps.

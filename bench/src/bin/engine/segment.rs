@@ -17,7 +17,7 @@ use tradepost_aap::inventory::{self, FacetRange, TermValue};
 use tradepost_aap::{Facets, Filters, Search};
 use tradepost_document::catalog::Vocabulary as _;
 
-use crate::lot::{BenchInventory, words};
+use crate::vehicles::{BenchInventory, words};
 use crate::{Engine, Fallible, PAGE, Page};
 
 /// The facets that are texts, by the name of the member of a listing.

@@ -9,7 +9,7 @@ use tradepost_aap::inventory::{FacetRange, FacetTerm, TermValue};
 use tradepost_aap::{Facets, Filters, Search};
 use tradepost_document::catalog::Vocabulary as _;
 
-use crate::lot::{BenchInventory, words};
+use crate::vehicles::{BenchInventory, words};
 use crate::{Engine, Fallible, PAGE, Page};
 
 const SCHEMA: &str = "

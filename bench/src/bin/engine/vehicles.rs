@@ -1,5 +1,5 @@
-//! The vehicles: those of the demo, but some models, colours and rooftops are more frequent than others, as on
-//! every lot.
+//! The vehicles: those of the demo, but some models, colours and rooftops are more frequent than others, as at
+//! every dealer.
 
 use std::collections::HashMap;
 
