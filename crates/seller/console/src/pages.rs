@@ -86,6 +86,14 @@ const NAV: [(&str, &str, &str, StaffPermission); 18] = [
     ("Audit", "/console/audit", "audit", StaffPermission::ReadRecord),
 ];
 
+/// A state as a page shows it.
+#[derive(Debug)]
+struct StateLabel {
+    /// CSS class, which has its colour.
+    class: &'static str,
+    label: &'static str,
+}
+
 /// A time as a page shows it.
 #[derive(Debug, Clone)]
 pub(super) struct ShownMoment {

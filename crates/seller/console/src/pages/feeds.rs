@@ -13,8 +13,8 @@ use tradepost_runtime::feeds::report::{ReportCount, ReportSkip, RunReport};
 use tradepost_store::{FeedOutcome, FeedRun};
 
 use super::{
-    Answer, Console, ConsoleReply, Local, PageError, PageFrame, ShownMoment, Visitor, ago, headed,
-    link, thousands,
+    Answer, Console, ConsoleReply, Local, PageError, PageFrame, ShownMoment, StateLabel, Visitor,
+    ago, headed, link, thousands,
 };
 
 /// Maximum number of skipped rows on a page.
@@ -39,16 +39,9 @@ struct FeedRow {
     name: String,
     href: String,
     way: &'static str,
-    state: Mark,
+    state: StateLabel,
     taken: Option<ShownMoment>,
-    last: Option<(Mark, ShownMoment)>,
-}
-
-/// A label with a colour.
-#[derive(Debug)]
-pub(super) struct Mark {
-    pub(super) class: &'static str,
-    pub(super) label: &'static str,
+    last: Option<(StateLabel, ShownMoment)>,
 }
 
 #[derive(Debug, Template)]
@@ -58,7 +51,7 @@ struct FeedPage {
     dealer: String,
     name: String,
     about: String,
-    state: Mark,
+    state: StateLabel,
     runs: Vec<FeedRunView>,
     shown: Option<ShownRun>,
 }
@@ -67,7 +60,7 @@ struct FeedPage {
 struct FeedRunView {
     href: String,
     source: String,
-    outcome: Mark,
+    outcome: StateLabel,
     when: ShownMoment,
     is_here: bool,
 }
@@ -75,7 +68,7 @@ struct FeedRunView {
 /// The run whose report is shown.
 #[derive(Debug)]
 struct ShownRun {
-    outcome: Mark,
+    outcome: StateLabel,
     when: ShownMoment,
     message: Option<String>,
     hint: Option<String>,
@@ -176,7 +169,7 @@ pub(super) fn address(seller: &DealerAgent, feed: &str, run: Option<&str>) -> St
     link("feeds/runs", [("dealer", dealer), ("feed", Some(feed)), ("run", run)])
 }
 
-fn state(status: &FeedStatus<'_>) -> Mark {
+fn state(status: &FeedStatus<'_>) -> StateLabel {
     let stored = &status.standing.state;
     let (class, label) = match (stored.stale_since, status.feed.stale_after) {
         (Some(_), _) => ("bad", "stale"),
@@ -185,7 +178,7 @@ fn state(status: &FeedStatus<'_>) -> Mark {
         (None, Some(_)) => ("good", "fresh"),
         (None, None) => ("", "no age limit"),
     };
-    Mark { class, label }
+    StateLabel { class, label }
 }
 
 /// Returns why the last run of a feed changed nothing, as the end of a sentence about the feed.
@@ -206,14 +199,14 @@ pub(super) fn last_taken(status: &FeedStatus<'_>, now: Timestamp) -> String {
     }
 }
 
-const fn outcome(of: FeedOutcome) -> Mark {
+const fn outcome(of: FeedOutcome) -> StateLabel {
     let (class, label) = match of {
         FeedOutcome::Taken => ("good", "imported"),
         FeedOutcome::Held => ("warning", "held back"),
         FeedOutcome::Unreadable => ("bad", "unreadable"),
         FeedOutcome::Failed => ("bad", "failed"),
     };
-    Mark { class, label }
+    StateLabel { class, label }
 }
 
 fn report(run: &FeedRun, feed: &str, here: &Local) -> ShownRun {

@@ -17,12 +17,11 @@ use tradepost_server::fault::InternalError;
 
 use super::super::actions::refused;
 use super::change_forms::ChangeForms;
-use super::feeds::Mark;
 use super::lead_query::NOBODY;
 use super::leads::{Choice, ShownStep, reasons, shown_step};
 use super::{
-    Answer, Console, ConsoleReply, Local, PageFrame, ShownMoment, StaffPermission, Visitor,
-    counted, duration_text, headed, inbox, known, leads, plain, stage_name, thousands,
+    Answer, Console, ConsoleReply, Local, PageFrame, ShownMoment, StaffPermission, StateLabel,
+    Visitor, counted, duration_text, headed, inbox, known, leads, plain, stage_name, thousands,
 };
 
 mod answers;
@@ -37,7 +36,7 @@ struct LeadPage {
     name: String,
     about: String,
     received: ShownMoment,
-    state: Mark,
+    state: StateLabel,
     held_for: Option<&'static str>,
     stages: Vec<StageChoice>,
     reasons: Vec<Choice>,

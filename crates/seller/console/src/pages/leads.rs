@@ -13,11 +13,10 @@ use tradepost_store::staff::{ListedLead, SEARCHED_LEADS};
 
 use super::super::actions::{refusal_text, refused};
 use super::super::reply::origin;
-use super::feeds::Mark;
 use super::lead_query::{AGES, LeadPageRows, LeadQuery, ListPlace, NOBODY, VIEWS};
 use super::{
     Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, StaffPermission,
-    Visitor, counted, headed, inbox, lead, stage_name, thousands,
+    StateLabel, Visitor, counted, headed, inbox, lead, stage_name, thousands,
 };
 
 /// Number of leads on a page.
@@ -85,7 +84,7 @@ struct LeadRow {
     /// Owner as the form sends it back, so that a colleague's change in the meantime is noticed.
     seen_owner: String,
     step: Option<ShownStep>,
-    state: Mark,
+    state: StateLabel,
     when: ShownMoment,
 }
 
@@ -301,14 +300,14 @@ pub(super) fn photo(listing: &Value) -> Option<String> {
 }
 
 /// Returns the state of a lead as its page and the list show it.
-pub(super) fn shown(state: LeadState, stage: StaffStage) -> Mark {
+pub(super) fn shown(state: LeadState, stage: StaffStage) -> StateLabel {
     let (class, label) = match state {
         LeadState::Received => (stage.name(), stage_name(stage)),
         LeadState::Held => ("held", "Held back"),
         LeadState::Revoked => ("revoked", "Consent withdrawn"),
         LeadState::Erased => ("erased", "Erased"),
     };
-    Mark { class, label }
+    StateLabel { class, label }
 }
 
 #[cfg(test)]
