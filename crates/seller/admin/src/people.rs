@@ -1,6 +1,6 @@
 //! Staff who may sign in: adding and removing them, their passwords, second factors and sessions.
 
-use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry, StaffRole, member_detail};
+use tradepost_dealer::staff::{AuditAction, EVERYBODY, MemberDetail, NewAuditEntry, StaffRole};
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::fault::InternalError;
 use tradepost_store::StoreTransaction;
@@ -103,7 +103,7 @@ pub fn add_member(context: &AdminContext<'_>, actor: &Actor, input: AddMember) -
     employer.check_role(role)?;
     let dealer_id = employer.into_id();
     let member = StaffMember { name, dealer_id, role, password, created_at: context.now };
-    let detail = member_detail(Some(role), &member.password);
+    let detail = MemberDetail::new(Some(role), Some(&member.password)).to_string();
     let entry = entry_about(context, actor, AuditAction::MemberAdded, &member);
     let entry = NewAuditEntry { detail: Some(detail), ..entry };
     let is_added = context.store.write_blocking(move |tx| {
@@ -136,7 +136,7 @@ pub fn set_password(
     context.permit(actor, AdminOperation::SetPassword)?;
     let SetPassword { name, password, sign_in_budget } = input;
     let member = find_member(context, actor, &name)?;
-    let detail = Some(member_detail(None, &password));
+    let detail = Some(MemberDetail::new(None, Some(&password)).to_string());
     let entry = entry_about(context, actor, AuditAction::PasswordSet, &member);
     let entry = NewAuditEntry { detail, ..entry };
     change_member(context, member, entry, move |tx, name| {

@@ -15,7 +15,7 @@ mod audit_detail;
 pub mod lead_work;
 
 pub use audit_detail::{
-    MemberDetail, member_detail, note_detail, note_digest_of, password_print, readable_detail,
+    MemberDetail, note_detail, note_digest_of, password_print, readable_detail,
 };
 pub use lead_work::{LostReason, NextStep, NextStepKind};
 

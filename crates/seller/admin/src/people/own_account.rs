@@ -4,7 +4,7 @@
 //! attempts. It also refuses to remove a second factor that its settings require.
 
 use tradepost_dealer::consent::Sha256Hash;
-use tradepost_dealer::staff::{AuditAction, NewAuditEntry, member_detail};
+use tradepost_dealer::staff::{AuditAction, MemberDetail, NewAuditEntry};
 
 use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError, record_if};
@@ -57,7 +57,7 @@ pub fn change_own_password(
     let ChangeOwnPassword { present, password, session_id } = input;
     let name = own_name(actor)?;
     // `audit verify` compares the stored password hash with this.
-    let detail = Some(member_detail(None, &password));
+    let detail = Some(MemberDetail::new(None, Some(&password)).to_string());
     let entry = own_entry(context, actor, AuditAction::PasswordSet, &name);
     let entry = NewAuditEntry { detail, ..entry };
     let is_changed = context.store.write_blocking(move |tx| {

@@ -6,7 +6,7 @@ use tradepost_admin::people::own_account::{
     change_own_password, remove_own_second_factor, replace_recovery_codes, set_second_factor,
 };
 use tradepost_admin::{Actor, AdminError};
-use tradepost_dealer::staff::{StaffRole, member_detail};
+use tradepost_dealer::staff::{MemberDetail, StaffRole};
 use tradepost_store::staff::{StaffMember, StaffSession};
 
 use crate::{SHOP, TestEnv, member, now};
@@ -87,7 +87,7 @@ fn an_own_password_is_recorded_and_ends_other_sessions() {
     assert_eq!(session_ids(&env), [HERE]);
     assert_eq!(env.record(SHOP), ["dora password_set dora"]);
     let entries = env.store.entries(SHOP, i64::MAX, 1).unwrap();
-    assert_eq!(entries[0].said.detail, Some(member_detail(None, "second")));
+    assert_eq!(entries[0].said.detail, Some(MemberDetail::new(None, Some("second")).to_string()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::staff::{LeadNote, StaffRole, member_detail};
+use tradepost_dealer::staff::{LeadNote, MemberDetail, StaffRole};
 use tradepost_store::staff::StaffMember;
 use tradepost_store::verification::{NoteFaultKind, StaffFaultKind};
 
@@ -35,7 +35,7 @@ fn let_in(store: &Store, name: &str, password: &str) {
         actor: "cli:ana".to_owned(),
         action: AuditAction::MemberAdded,
         subject: Some(name.to_owned()),
-        detail: Some(member_detail(Some(StaffRole::Desk), password)),
+        detail: Some(MemberDetail::new(Some(StaffRole::Desk), Some(password)).to_string()),
     };
     let added = store.write_blocking(move |tx| {
         tx.record(&entry)?;
