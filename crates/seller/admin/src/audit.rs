@@ -1,4 +1,4 @@
-//! Operations on the audit record: listing, verifying and exporting it.
+//! Operations on the audit log: listing, verifying and exporting it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError};
 use crate::operation::AdminOperation;
 
-/// Refusal of an operation on the audit record.
+/// Refusal of an operation on the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordRefusal {
     /// The actor may not see the chain of this name.
@@ -23,7 +23,7 @@ impl From<RecordRefusal> for AdminError<RecordRefusal> {
     }
 }
 
-/// Result of an operation on the audit record.
+/// Result of an operation on the audit log.
 pub type RecordResult<T> = Result<T, AdminError<RecordRefusal>>;
 
 /// Part of a chain, from its end.
@@ -131,7 +131,7 @@ pub struct ChainHead {
 /// Ends of all chains as they were noted earlier, by the names of the chains.
 #[derive(Debug, Clone, Default)]
 pub struct NotedHeads {
-    /// Chains of the audit record.
+    /// Chains of the audit log.
     pub records: BTreeMap<String, ChainHead>,
     /// Chains of consents.
     pub consents: BTreeMap<String, ChainHead>,
@@ -140,7 +140,7 @@ pub struct NotedHeads {
 /// Result of checking all hash chains.
 #[derive(Debug, Clone)]
 pub struct ChainChecks {
-    /// Chains of the audit record.
+    /// Chains of the audit log.
     pub records: Vec<RecordCheck>,
     /// Chains of consents.
     pub consents: Vec<ConsentCheck>,
@@ -155,7 +155,7 @@ pub struct MissingHead {
     pub seq: i64,
 }
 
-/// Result of comparing stored data with the audit record, and of decrypting it.
+/// Result of comparing stored data with the audit log, and of decrypting it.
 #[derive(Debug, Clone)]
 pub struct StoredContents {
     /// Notes on leads.
@@ -166,12 +166,12 @@ pub struct StoredContents {
     pub sealed: SealedCheck,
 }
 
-/// Result of verifying the audit record and what it vouches for.
+/// Result of verifying the audit log and what it vouches for.
 #[derive(Debug, Clone)]
 pub struct RecordVerdict {
     /// The chains.
     pub chains: ChainChecks,
-    /// Noted ends that chains of the audit record no longer have.
+    /// Noted ends that chains of the audit log no longer have.
     pub missing_entries: Vec<MissingHead>,
     /// Noted ends that chains of consents no longer have.
     pub missing_consents: Vec<MissingHead>,
@@ -223,7 +223,7 @@ pub fn verify_record(
     Ok(RecordVerdict { chains, missing_entries, missing_consents, contents })
 }
 
-/// Verifies the chains of the audit record alone.
+/// Verifies the chains of the audit log alone.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission, or the store fails.
@@ -263,7 +263,7 @@ pub struct VerifyEvidence {
     pub digest: Sha256Hash,
 }
 
-/// Returns true when the audit record names a file with this content.
+/// Returns true when the audit log names a file with this content.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission, or the store fails.

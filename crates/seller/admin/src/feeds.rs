@@ -11,7 +11,7 @@ use crate::actor::Actor;
 use crate::context::{AdminContext, AdminError};
 use crate::operation::AdminOperation;
 
-/// Maximum length in characters of the name of a file in the audit record.
+/// Maximum length in characters of the name of a file in the audit log.
 const LONGEST_FILE_NAME: usize = 200;
 
 /// Refusal of an operation on feeds.
@@ -186,7 +186,7 @@ pub fn run_feed(
 pub struct ImportInventory {
     /// Id of the dealer.
     pub dealer_id: String,
-    /// Name of the file for the audit record, without its folder.
+    /// Name of the file for the audit log, without its folder.
     pub file: String,
     /// All listings of the inventory.
     pub listings: PackedListings,

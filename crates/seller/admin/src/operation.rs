@@ -106,11 +106,11 @@ catalog! {
     ListBuyerKeys = "list-buyer-keys" { permission: StaffPermission::ViewPublisher }
     /// Revokes an API key of a publisher's buyer agent.
     RevokeBuyerKey = "revoke-buyer-key" { permission: StaffPermission::ApprovePublisher }
-    /// Lists entries of the audit record.
+    /// Lists entries of the audit log.
     ListRecord = "list-record" { permission: StaffPermission::ReadRecord }
-    /// Verifies the audit record and what it vouches for.
+    /// Verifies the audit log and what it vouches for.
     VerifyRecord = "verify-record" { permission: StaffPermission::RunServer }
-    /// Takes the audit record to a file.
+    /// Takes the audit log to a file.
     ExportRecord = "export-record" { permission: StaffPermission::RunServer }
     /// Lists the dealers of the file and of the store.
     ListDealers = "list-dealers" { permission: StaffPermission::RunServer }

@@ -10,9 +10,9 @@ pub enum StaffPermission {
     Enter,
     /// To see customers and work for them.
     Customers,
-    /// To decide about leads and see the audit record.
+    /// To decide about leads and see the audit log.
     Decide,
-    /// To see the audit record.
+    /// To see the audit log.
     ReadRecord,
     /// To see the state of the agent.
     Operate,

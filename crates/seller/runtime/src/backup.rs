@@ -284,7 +284,7 @@ fn unreadable(error: io::Error) -> Unusable {
 }
 
 /// Compares a database with its manifest: it must be intact, with exactly the schema of its version, and
-/// with the same numbers of rows, chains of consents and chains of the staff's audit record; chains need
+/// with the same numbers of rows, chains of consents and chains of the staff's audit log; chains need
 /// `keys` where they are encrypted. The database is migrated. Returns true when the chains of consents
 /// could be compared.
 ///

@@ -168,7 +168,7 @@ fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Con
     save(out, text.as_bytes(), context.output)
 }
 
-/// Returns the failure of an operation on the audit record that was not done.
+/// Returns the failure of an operation on the audit log that was not done.
 pub(super) fn not_done(error: AdminError<RecordRefusal>) -> CommandFailure {
     failure(error, |refusal| match refusal {
         RecordRefusal::UnknownChain(chain) => {

@@ -1,4 +1,4 @@
-//! The audit record as it is listed, verified and exported.
+//! The audit log as it is listed, verified and exported.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,22 @@ use tradepost_admin::audit::{
 };
 use tradepost_admin::people::{AddMember, StaffEmployer, add_member};
 use tradepost_admin::{Actor, AdminError};
-use tradepost_dealer::staff::StaffRole;
+use tradepost_dealer::staff::{AuditAction, StaffRole};
+use tradepost_document::catalog::Vocabulary as _;
 
 use crate::{SHOP, TestEnv, member};
+
+#[test]
+fn every_action_is_in_the_table_of_the_documentation() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/privacy.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let section = text.split("\n### ").find(|part| part.starts_with("What is recorded\n")).unwrap();
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).collect();
+    for action in AuditAction::ALL {
+        let name = format!("`{}`", action.name());
+        assert!(rows.iter().any(|row| row.contains(&name)), "{name} is in no row");
+    }
+}
 
 /// Returns an environment with an audit entry of the dealer and one of another dealer.
 fn env_with_two_entries() -> TestEnv {

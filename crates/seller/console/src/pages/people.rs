@@ -1,4 +1,4 @@
-//! Pages of staff members, their sessions and the audit record.
+//! Pages of staff members, their sessions and the audit log.
 
 use std::collections::BTreeSet;
 

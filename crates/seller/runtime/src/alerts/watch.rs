@@ -56,7 +56,7 @@ tradepost_document::catalog! {
         is_of_store: true, hint: "list the leads with `tradepost leads list --waiting`, and answer them",
     }
     /// The console refused many sign-ins or actions.
-    Access = "access" { is_of_store: true, hint: "see the audit record of the console for who it was" }
+    Access = "access" { is_of_store: true, hint: "see the audit log of the console for who it was" }
 }
 
 impl AlertKind {

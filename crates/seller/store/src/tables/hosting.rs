@@ -175,7 +175,7 @@ impl StoreTransaction<'_> {
     /// # Errors
     /// The conflict, or when the database fails.
     pub fn host_dealers(&self, dealers: &[NewHosted], again: bool, now: Timestamp) -> Hosted {
-        // The dealers' own locks first: their audit records need them, and an import may hold one for seconds, during
+        // The dealers' own locks first: their audit logs need them, and an import may hold one for seconds, during
         // which no change of another dealer may wait.
         let ids: BTreeSet<&str> = dealers.iter().map(|dealer| dealer.dealer_id.as_str()).collect();
         for dealer_id in ids {

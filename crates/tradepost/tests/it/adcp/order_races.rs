@@ -89,7 +89,7 @@ impl TwoProcesses {
         })
     }
 
-    /// The entries of the audit record about a subject.
+    /// The entries of the audit log about a subject.
     fn entries(&self, subject: &str) -> Vec<String> {
         let context = AdminContext { store: &self.stores[0], dealers: &[], now: at(NOW) };
         let input = PageRecord { chain: PUBLISHER.to_owned(), before: None, limit: 1_000 };
