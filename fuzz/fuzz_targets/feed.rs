@@ -20,7 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(feed.listings.len(), report.accepted + report.sold);
         assert_eq!(feed.listings.offered(), report.accepted);
         // As they are unpacked: no two have the same id.
-        let ids: HashSet<_> = feed.listings.iter().map(|listing| listing.vehicle.vehicle_id).collect();
+        let ids: HashSet<_> =
+            feed.listings.iter().map(|listing| listing.vehicle.vehicle_id).collect();
         assert_eq!(ids.len(), feed.listings.len());
     }
 });

@@ -36,7 +36,9 @@ fuzz_target!(|body: &[u8]| {
         Err(NoDelivery::Ambiguous | NoDelivery::Other(_)) => {}
     }
     if let Ok(delivery) = PushDelivery::from_poll(body, "s", now) {
-        look(&delivery, |text| PushDelivery::from_poll(text, "s", now).expect("it was read before"));
+        look(&delivery, |text| {
+            PushDelivery::from_poll(text, "s", now).expect("it was read before")
+        });
     }
     let Ok(value) = tradepost_document::json::from_slice::<Value>(body) else { return };
     if let Some(data) = payload::of_tool(&value) {
