@@ -1,6 +1,7 @@
 //! Requests as types. A tool gets its form and never reads the raw arguments: each member that it
 //! uses is declared in the form once, and a test compares the forms with the schemas. Only members
-//! that are repeated in a reply or stored as sent stay JSON.
+//! that are repeated in a reply or stored as sent stay JSON. The form of the test controller is with the
+//! rest of it, in `test_controller/arguments.rs`.
 
 use tradepost_document::typed_struct;
 
@@ -10,7 +11,6 @@ use crate::store::Order;
 pub(crate) mod accounts;
 pub(crate) mod audiences;
 pub(crate) mod buys;
-pub(crate) mod controller;
 pub(crate) mod creatives;
 pub(crate) mod plans;
 pub(crate) mod products;

@@ -28,7 +28,6 @@ pub mod buy;
 pub mod creative;
 pub mod event;
 pub mod exclusive;
-pub mod forced_answer;
 pub mod inventory;
 pub mod money;
 pub mod plan;
@@ -44,7 +43,6 @@ pub mod task;
 pub mod order;
 
 mod admit;
-mod fixture;
 mod forms;
 mod idempotency;
 mod notifications;
@@ -53,3 +51,6 @@ mod response_cache;
 mod tool_context;
 mod tools;
 mod version;
+
+// The tool by which test suites put a sandbox into states.
+pub mod test_controller;

@@ -1,17 +1,17 @@
 //! AdCP tools, one module each: the arguments that a tool reads, the changes that it makes and its
-//! reply.
+//! reply. The tool of test suites is in [`test_controller`].
 
 use tradepost_adcp::AdcpTool;
 use tradepost_document::json::Value;
 use tradepost_document::typed::Typed as _;
 
 use crate::admit::Admitted;
-use crate::forced_answer::Arm;
 use crate::forms::{self, products::UncheckedVersions};
 use crate::publisher::Publisher;
 use crate::refusals::{self, AdcpRefusal, ToolError};
 use crate::reply::ToolReply;
 use crate::store::StoreTx;
+use crate::test_controller::{self, forced_answer::Arm};
 use crate::tool_call::AdcpToolCall;
 use crate::tool_context::{Prepared, SearchContext, ToolContext, WorkStop, WriteContext};
 
@@ -20,16 +20,15 @@ mod audiences;
 mod buyer_records;
 mod buys;
 mod capabilities;
-mod controller;
 mod creatives;
 mod delivery;
 mod events;
 mod formats;
 mod page;
-mod plans;
+pub(crate) mod plans;
 mod products;
 mod properties;
-mod sessions;
+pub(crate) mod sessions;
 mod signals;
 mod tasks;
 
@@ -118,7 +117,7 @@ tools! {
     ValidatePropertyDelivery(forms::properties::ValidatePropertyDelivery) => reads properties::validate;
     GetTaskStatus(forms::tasks::GetTaskStatus) => reads tasks::status;
     ListTasks(forms::tasks::ListTasksForm) => reads tasks::list;
-    ComplyTestController(forms::controller::Comply) => changes controller::perform;
+    ComplyTestController(test_controller::arguments::Comply) => changes test_controller::perform;
 }
 
 /// Checks the rules with an error code of their own that the schema would otherwise refuse under

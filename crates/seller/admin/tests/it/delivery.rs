@@ -5,11 +5,11 @@ use tradepost_admin::delivery::{DeliveryRefusal, ReportDelivery, report_delivery
 use tradepost_admin::{Actor, AdminContext, AdminError};
 use tradepost_dealer::staff::StaffRole;
 use tradepost_document::json::{Map, json};
-use tradepost_publisher::buy::force;
 use tradepost_publisher::buy::report::BuyDelivery;
 use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::staff::reported::{ReportedBuy, ReportedDay, RowProblem};
 use tradepost_publisher::store::{StoreRead, StoreTx};
+use tradepost_publisher::test_controller::forced_buy;
 
 use crate::publisher::{GAZETTE, gazette};
 use crate::{TestEnv, member, now};
@@ -42,7 +42,7 @@ fn sell(env: &TestEnv) {
         "packages": [{"package_id": "pkg_1", "budget": 500}],
     }));
     let sold = env.store.write_for_publisher(GAZETTE, move |tx: &dyn StoreTx| {
-        force::seed(tx, "agent:acme", "acc_1", "mb_1", &fixture, now())
+        forced_buy::seed(tx, "agent:acme", "acc_1", "mb_1", &fixture, now())
     });
     assert!(sold.is_ok());
 }

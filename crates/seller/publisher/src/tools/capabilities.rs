@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use tradepost_adcp::AdcpTool;
 use tradepost_document::json::{JsonPieces, SharedJson, Value, json, object};
 
-use super::controller;
 use crate::catalogue::{Catalogue, Product};
 use crate::creative::policy::CreativeReview;
 use crate::forms::products::GetCapabilities;
@@ -16,6 +15,7 @@ use crate::profile::PublisherProfile;
 use crate::publisher::{Publisher, Sections};
 use crate::refusals::ToolError;
 use crate::reply::ToolReply;
+use crate::test_controller;
 use crate::tool_context::ToolContext;
 use crate::version;
 
@@ -64,7 +64,7 @@ fn whole(publisher: &Publisher) -> Sections {
         "supports_evaluator": false,
         "bills_through_adcp": false,
     });
-    let scenarios = || json!({"scenarios": controller::scenarios()});
+    let scenarios = || json!({"scenarios": test_controller::scenarios()});
     let sections = [
         ("adcp", Some(adcp(profile))),
         ("supported_protocols", Some(json!(spoken))),

@@ -61,7 +61,7 @@ pub(super) fn sync(work: &WriteContext<'_>, form: &SyncPlans) -> Result<ToolRepl
 }
 
 /// Stores a plan and returns its revision.
-pub(super) fn put(
+pub(crate) fn put(
     work: &WriteContext<'_>,
     owner: &str,
     id: &str,

@@ -150,7 +150,7 @@ pub(super) fn terminate(
 }
 
 /// Finds the caller's conversation. An expired one counts as absent.
-pub(super) fn find(
+pub(crate) fn find(
     work: &ToolContext<'_>,
     id: &str,
 ) -> Result<Option<Stored<SponsoredSession>>, InternalError> {

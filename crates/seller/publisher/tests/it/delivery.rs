@@ -4,8 +4,9 @@ use expect_test::expect;
 use tradepost_adcp::AdcpTool;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json};
-use tradepost_publisher::buy::{MediaBuyStatus, force};
+use tradepost_publisher::buy::MediaBuyStatus;
 use tradepost_publisher::money::MoneyAmount;
+use tradepost_publisher::test_controller::forced_buy;
 
 use crate::support::shop::{Shop, errors, package};
 
@@ -13,15 +14,16 @@ use crate::support::shop::{Shop, errors, package};
 fn report(shop: &Shop, id: &str, figures: Value) {
     let buy = shop.buy(id);
     let now = shop.harness.now;
-    shop.harness
-        .put(move |tx| force::deliver(tx, &buy, figures.as_object().unwrap(), now).map(|_| ()));
+    shop.harness.put(move |tx| {
+        forced_buy::deliver(tx, &buy, figures.as_object().unwrap(), now).map(|_| ())
+    });
 }
 
 fn spend(shop: &Shop, id: &str, percentage: u32) {
     let percentage = MoneyAmount::whole(percentage);
     let buy = shop.buy(id);
     let now = shop.harness.now;
-    shop.harness.put(move |tx| force::spend(tx, &buy, percentage, now).map(|_| ()));
+    shop.harness.put(move |tx| forced_buy::spend(tx, &buy, percentage, now).map(|_| ()));
 }
 
 /// A buy of two packages that runs.
@@ -317,8 +319,8 @@ fn a_sandbox_forces_a_buy_along_the_published_ways_alone() {
             let move_to = |status: MediaBuyStatus, expected: bool| {
                 let mut buy = shop.buy(&id);
                 shop.harness.put(move |tx| {
-                    let done = force::status(tx, &mut buy, status, None, now)?;
-                    let moved = matches!(done, force::Forced::Done(_));
+                    let done = forced_buy::status(tx, &mut buy, status, None, now)?;
+                    let moved = matches!(done, forced_buy::Forced::Done(_));
                     assert!(moved || !expected, "{status:?}");
                     Ok(())
                 });

@@ -12,7 +12,6 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::account::Account;
 use tradepost_publisher::agent::Billing;
-use tradepost_publisher::buy::force;
 use tradepost_publisher::catalogue::{AdServerTerms, ProductTerms};
 use tradepost_publisher::decision::DecisionEntry;
 use tradepost_publisher::profile::PublisherProfile;
@@ -23,6 +22,7 @@ use tradepost_publisher::store::{
     EntityKind, EntityOwner, EntityRecord, IndexField, IndexTerm, Job, KeyRow, PublisherStore,
     Query, ReadExtent, StoreRead, StoreTx, Tally,
 };
+use tradepost_publisher::test_controller::forced_buy;
 
 use crate::support::{Harness, profile};
 
@@ -190,7 +190,7 @@ fn with_buys(buys: usize) -> CountedPublisher {
             });
             let fixture = json!({"packages": [package]});
             let fixture = fixture.as_object().unwrap();
-            force::seed(tx, "agent:acme", ACCOUNT, &format!("mb_{number}"), fixture, now)?;
+            forced_buy::seed(tx, "agent:acme", ACCOUNT, &format!("mb_{number}"), fixture, now)?;
         }
         for number in 0..buys / 10 {
             let task = json!({
@@ -460,7 +460,7 @@ fn statuses_follow_the_clock_whether_written_anew_or_not() {
                 "total_budget": 10,
             });
             let fixture = fixture.as_object().unwrap();
-            force::seed(tx, "agent:acme", ACCOUNT, &format!("mb_{number:02}"), fixture, now)?;
+            forced_buy::seed(tx, "agent:acme", ACCOUNT, &format!("mb_{number:02}"), fixture, now)?;
         }
         Ok(())
     });

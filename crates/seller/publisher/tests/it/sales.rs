@@ -6,7 +6,6 @@ use expect_test::expect;
 use tradepost_adcp::AdcpTool;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Value, json, object};
-use tradepost_publisher::buy::force;
 use tradepost_publisher::creative::Creative;
 use tradepost_publisher::proposal::Proposal;
 use tradepost_publisher::staff::StaffView;
@@ -16,6 +15,7 @@ use tradepost_publisher::staff::{DecisionError, DecisionStep, DecisionSubject, S
 use tradepost_publisher::store::{EntityKind, EntityRecord, New, Query, own_id};
 use tradepost_publisher::task::SubmittedTask;
 use tradepost_publisher::task::finish::record_id;
+use tradepost_publisher::test_controller::forced_buy;
 
 use crate::staff::{decide, decision};
 use crate::support::shop::{ACCOUNT, Shop, package};
@@ -490,7 +490,7 @@ fn everything_about_a_media_buy_is_shown() {
     let now = shop.harness.now;
     shop.harness.put(move |tx| {
         let figures = json!({"impressions": 5000, "clicks": 7, "reported_spend": {"amount": 40, "currency": "USD"}});
-        force::deliver(tx, &buy, figures.as_object().unwrap(), now).map(|_| ())
+        forced_buy::deliver(tx, &buy, figures.as_object().unwrap(), now).map(|_| ())
     });
     expect![[r#"
         {

@@ -6,9 +6,9 @@ use tradepost_adcp::AdcpTool;
 use tradepost_adcp::error::AdcpRelease;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::catalogue::ProductTerms;
-use tradepost_publisher::forced_answer::{Arm, PreparedAnswer};
 use tradepost_publisher::store::EntityKind;
 use tradepost_publisher::task::finish::{TaskFinisher, record_id};
+use tradepost_publisher::test_controller::forced_answer::{Arm, PreparedAnswer};
 
 use crate::support::schemas;
 use crate::support::shop::{Shop, errors, fixed, package, product};

@@ -12,7 +12,6 @@ use crate::account::Account;
 use crate::buy::{MediaBuy, action, created};
 use crate::catalogue::Product;
 use crate::exclusive;
-use crate::forced_answer::{Arm, PreparedAnswer};
 use crate::forms::buys::CreateMediaBuy;
 use crate::inventory::InventoryContext;
 use crate::money::MoneyAmount;
@@ -20,6 +19,7 @@ use crate::proposal::Proposal;
 use crate::refusals::ToolError;
 use crate::reply::{ToolReply, object};
 use crate::task::SubmittedTask;
+use crate::test_controller::forced_answer::{Arm, PreparedAnswer};
 use crate::tool_context::{ToolContext, WriteContext};
 
 /// Returns the questions for others, once the request has no other problem.

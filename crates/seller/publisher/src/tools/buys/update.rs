@@ -9,7 +9,7 @@ use super::governance::{self, AskedPhase};
 use super::{BuyContext, BuyQuestions, create, order_check};
 use crate::account::Account;
 use crate::buy::report::BuyDelivery;
-use crate::buy::{self, MediaBuy, action, force};
+use crate::buy::{self, MediaBuy, action};
 use crate::catalogue::Product;
 use crate::exclusive;
 use crate::forms::buys::UpdateMediaBuy;
@@ -77,7 +77,7 @@ pub(in crate::tools) fn perform(
         let before = std::mem::replace(&mut stored.thing, change.buy);
         let by = work.call.caller.tenant();
         stored.thing.note(revision, now, first, &summary, Some(&by));
-        force::save(work.tx, &mut stored, now)?;
+        buy::save(work.tx, &mut stored, now)?;
         exclusive::rebook_buy(work.tx, &stored.thing, &offer, sandbox, now)?;
         let profile = &work.publisher.profile;
         InventoryContext::new(profile, &offer, sandbox, now).rebook_buy(work.tx, &stored.thing)?;

@@ -502,7 +502,7 @@ impl Sync<'_> {
                 let by = self.work.call.caller.tenant();
                 let note = "creatives were assigned";
                 buy.thing.note(revision, now, "creatives_assigned", note, Some(&by));
-                buy::force::save(tx, buy, now)?;
+                buy::save(tx, buy, now)?;
             }
         }
         Ok(())

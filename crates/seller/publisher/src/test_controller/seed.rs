@@ -8,11 +8,11 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value, json};
 use tradepost_document::typed::Typed;
 
+use super::arguments::{AccountFixture, CreativeFixture};
 use super::{Scenario, ScenarioContext, ScenarioFailed, invalid, need, not_found, taken};
 use crate::account::Account;
 use crate::agent::Billing;
 use crate::creative::{Creative, CreativeStatus};
-use crate::forms::controller::{AccountFixture, CreativeFixture};
 use crate::forms::products::BrandRef;
 use crate::store::{EntityKind, Stored, kept, own_id};
 use crate::tools::plans;

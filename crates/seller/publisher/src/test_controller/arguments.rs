@@ -1,4 +1,4 @@
-//! `comply_test_controller`. Its arguments are not checked against the schema before, because the
+//! Arguments of `comply_test_controller`. They are not checked against the schema before, because the
 //! controller has its own error codes: a member that does not fit the schema is treated as absent.
 
 use tradepost_document::json::{Map, Value};
@@ -42,7 +42,7 @@ typed_struct! {
 
     /// Members that a fixture of an account may have. They are not in the schema; defaults replace
     /// missing ones.
-    pub(crate) struct AccountFixture {
+    pub(super) struct AccountFixture {
         brand: Option<Value>,
         operator: Option<String>,
         billing: Option<Billing>,
@@ -53,7 +53,7 @@ typed_struct! {
     }
 
     /// Members of a creative fixture that are about its review; the rest is the creative itself.
-    pub(crate) struct CreativeFixture {
+    pub(super) struct CreativeFixture {
         status: Option<creative::CreativeStatus>,
         rejection_reason: Option<String>;
         whole given

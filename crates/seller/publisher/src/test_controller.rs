@@ -1,6 +1,41 @@
-//! `comply_test_controller`: makes a sandbox simulate what otherwise only time, people or failures
-//! cause. It has its own error codes inside a completed reply, and changes states only along the
-//! published state machines.
+//! `comply_test_controller`, the tool of AdCP by which a test suite puts what a buyer has at a sandbox into
+//! states that would otherwise take days, people or failures: a rejected creative, a buy that has delivered, a
+//! task that is decided. It also seeds what a test begins with. It changes states along the published state
+//! machines alone, and its refusals are codes of its own inside a completed reply. The table of scenarios, the
+//! order in which a call is checked, and the refusals are here. Why it is no crate of its own:
+//! `docs/decisions/0180-the-test-controller-stays-with-the-publisher.md`.
+//!
+//! # Who can call it
+//!
+//! A publisher has this tool only where its profile says `sandbox` (`Publisher::has`): any other does not list
+//! it, and refuses it as it refuses a tool that it does not know. That protects production data. In a
+//! sandbox every caller may use it whom admission lets in, apart from agents that are `live_only`, for accounts
+//! for tests or for none: a request for a live account is refused, and so is the forced status of one.
+//! Identifiers in the parameters find what the caller reaches, on its live accounts too, and nothing of others;
+//! nothing is sold in a sandbox. Products, prices and formats that it seeds are the publisher's, so that every
+//! caller sees them.
+//!
+//! # Files
+//!
+//! - `arguments`: the arguments of the tool, and the members of fixtures.
+//! - `statuses`: scenarios about accounts, creatives, sponsored conversations and the ad server.
+//! - `buys`: scenarios about media buys and tasks, and the prepared answers.
+//! - `seed`: scenarios that store a fixture once.
+//! - `fixture`: products, prices and formats of which a fixture has only some members.
+//! - [`forced_answer`]: the prepared answer to the next request for a tool.
+//! - [`forced_buy`]: status, delivery and spend of a media buy, and a media buy that was not bought.
+//!
+//! # What of it the rest of the crate knows
+//!
+//! - `tools` has its row in the table of tools, and gives a search its prepared answer.
+//! - `tools/buys/create` gives a purchase its prepared answer.
+//! - `tools/capabilities` lists the scenarios.
+//!
+//! Nothing else uses this code. Some rules exist because of it: `order` leaves the check of its arguments to it,
+//! `idempotency` stores none of its replies, a search in a sandbox may store something (`tool_call`), a
+//! submitted task may have a chosen id (`tool_context`), `task/finish` ends a task as told
+//! (`TaskFinisher::force`), `availability` warns of a simulated outage (`Outage`), and `catalogue/offer` shows
+//! what is stored beside the catalogue.
 
 use std::borrow::Cow;
 
@@ -11,16 +46,22 @@ use tradepost_document::fault::InternalError;
 use tradepost_document::json::{Map, Value, json, object};
 
 use crate::account::Account;
-use crate::forms::controller::{Comply, Params};
 use crate::refusals::ToolError;
 use crate::reply::ToolReply;
 use crate::store::Stored;
 use crate::task::finish::TaskFinisher;
 use crate::tool_context::{ToolContext, WriteContext};
 
+pub(crate) mod arguments;
+pub mod forced_answer;
+pub mod forced_buy;
+
 mod buys;
-mod force;
+mod fixture;
 mod seed;
+mod statuses;
+
+use arguments::{Comply, Params};
 
 tradepost_document::catalog! {
     /// Test scenario; `list_scenarios` lists exactly these.
@@ -29,13 +70,13 @@ tradepost_document::catalog! {
         run: ScenarioRun,
     }
     /// Sets the status of an account.
-    ForceAccountStatus = "force_account_status" { run: ScenarioRun::Now(force::account) }
+    ForceAccountStatus = "force_account_status" { run: ScenarioRun::Now(statuses::account) }
     /// Sets the status of a creative.
-    ForceCreativeStatus = "force_creative_status" { run: ScenarioRun::Now(force::creative) }
+    ForceCreativeStatus = "force_creative_status" { run: ScenarioRun::Now(statuses::creative) }
     /// Sets the status of a media buy.
     ForceMediaBuyStatus = "force_media_buy_status" { run: ScenarioRun::Now(buys::status) }
     /// Sets the status of a sponsored conversation.
-    ForceSessionStatus = "force_session_status" { run: ScenarioRun::Now(force::session) }
+    ForceSessionStatus = "force_session_status" { run: ScenarioRun::Now(statuses::session) }
     /// Prepares the answer to the next purchase.
     ForceCreateMediaBuyArm = "force_create_media_buy_arm" { run: ScenarioRun::Arm(AdcpTool::CreateMediaBuy) }
     /// Prepares the answer to the next product search.
@@ -45,14 +86,14 @@ tradepost_document::catalog! {
     /// Completes a task.
     ForceTaskCompletion = "force_task_completion" { run: ScenarioRun::Now(buys::task) }
     /// Makes the ad server unavailable.
-    ForceUpstreamUnavailable = "force_upstream_unavailable" { run: ScenarioRun::Now(force::upstream) }
+    ForceUpstreamUnavailable = "force_upstream_unavailable" { run: ScenarioRun::Now(statuses::upstream) }
     /// Adds delivery.
     SimulateDelivery = "simulate_delivery" { run: ScenarioRun::Now(buys::delivery) }
     /// Sets the amount spent.
     SimulateBudgetSpend = "simulate_budget_spend" { run: ScenarioRun::Now(buys::spend) }
     /// Returns the audit observations of a creative.
     QueryProvenanceAuditObservations = "query_provenance_audit_observations" {
-        run: ScenarioRun::Now(force::observations)
+        run: ScenarioRun::Now(statuses::observations)
     }
     /// Creates an account.
     SeedAccount = "seed_account" { run: ScenarioRun::Seed(seed::account) }
@@ -100,7 +141,7 @@ tradepost_document::words! {
 }
 
 /// Returns the names of the scenarios.
-pub(super) fn scenarios() -> &'static [&'static str] {
+pub(crate) fn scenarios() -> &'static [&'static str] {
     Scenario::NAMES
 }
 
@@ -122,7 +163,7 @@ impl From<InternalError> for ScenarioFailed {
 }
 
 /// Handles `comply_test_controller`.
-pub(super) fn perform(work: &WriteContext<'_>, form: &Comply) -> Result<ToolReply, ToolError> {
+pub(crate) fn perform(work: &WriteContext<'_>, form: &Comply) -> Result<ToolReply, ToolError> {
     if form.scenario.as_deref() == Some(LIST) && forbidden(work).is_none() {
         let body = json!({"success": true, "scenarios": scenarios()});
         return Ok(ToolReply::completed("what the sandbox can be made to do", body));

@@ -4,12 +4,12 @@ use tradepost_adcp::AdcpTool;
 use tradepost_document::catalog::Vocabulary as _;
 use tradepost_document::json::{Map, Value, json, object};
 
+use super::forced_answer::{Arm, PreparedAnswer};
+use super::forced_buy::{self, Forced};
 use super::{ScenarioContext, ScenarioFailed, invalid, moved, need, no_way_from, not_found, taken};
 use crate::account::Account;
-use crate::buy::force::{self, Forced};
 use crate::buy::report::first_moment;
 use crate::buy::{MediaBuy, MediaBuyStatus};
-use crate::forced_answer::{Arm, PreparedAnswer};
 use crate::inventory::InventoryContext;
 use crate::store::{EntityKind, Stored};
 use crate::task::SubmittedTask;
@@ -23,7 +23,7 @@ pub(super) fn status(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> 
     let next = next.ok_or_else(|| invalid("params.status is none of a media buy"))?;
     let reason = at.params.rejection_reason.as_deref();
     let mut buy = found(at, id)?;
-    let before = match force::status(work.tx, &mut buy, next, reason, work.call.now)? {
+    let before = match forced_buy::status(work.tx, &mut buy, next, reason, work.call.now)? {
         Forced::Impossible(from) => return Err(no_way_from(from)),
         Forced::Done(before) => before,
     };
@@ -76,7 +76,7 @@ pub(super) fn delivery(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
     if day.is_some_and(|day| day.as_str().and_then(first_moment).is_none()) {
         return Err(invalid("params.delivery_date is no day"));
     }
-    let total = force::deliver(work.tx, &found(at, id)?, &at.params.sent, work.call.now)?;
+    let total = forced_buy::deliver(work.tx, &found(at, id)?, &at.params.sent, work.call.now)?;
     let mut simulated = at.params.sent.clone();
     simulated.swap_remove("media_buy_id");
     Ok(json!({"success": true, "simulated": simulated, "cumulative": total}))
@@ -89,11 +89,11 @@ pub(super) fn spend(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let share = at.params.spend_percentage;
     let share = share.ok_or_else(|| invalid("params.spend_percentage is missing"))?;
     let (spent, budget) = if let Some(id) = &at.params.media_buy_id {
-        force::spend(work.tx, &found(at, id)?, share, now)?
+        forced_buy::spend(work.tx, &found(at, id)?, share, now)?
     } else {
         let id = need("account_id", &at.params.account_id)?;
         let mut account = work.find::<Account>(id)?.ok_or_else(not_found)?;
-        let done = force::spend_account(work.tx, &mut account, share, now)?;
+        let done = forced_buy::spend_account(work.tx, &mut account, share, now)?;
         done.ok_or_else(|| invalid("the account has no limit to spend"))?
     };
     let simulated = json!({
@@ -117,5 +117,5 @@ pub(super) fn seed(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Scenar
     }
     let owner = account.record.owner.as_str();
     let account_id = account.record.id.as_str();
-    Ok(force::seed(work.tx, owner, account_id, id, fixture, work.call.now)?)
+    Ok(forced_buy::seed(work.tx, owner, account_id, id, fixture, work.call.now)?)
 }

@@ -1,5 +1,5 @@
 //! Changes of media buys that only a sandbox makes: it forces their status, reports delivery, spends budgets,
-//! and stores buys. Only the test controller uses this.
+//! and stores buys that nobody has bought.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,12 @@ use tradepost_document::json::{Map, Value};
 use tradepost_document::typed::{LenientList, Typed as _};
 use tradepost_document::typed_struct;
 
-use super::days::DayChange;
-use super::report::{ADDITIVE, BuyDelivery, DeliveryReport, first_moment};
-use super::{Assigned, Cancellation, MediaBuy, MediaBuyStatus, Package, Party, ShownMembers};
 use crate::account::Account;
-use crate::exclusive;
+use crate::buy::days::DayChange;
+use crate::buy::report::{self, ADDITIVE, BuyDelivery, DeliveryReport, first_moment};
+use crate::buy::{
+    self, Assigned, Cancellation, MediaBuy, MediaBuyStatus, Package, Party, ShownMembers,
+};
 use crate::inventory;
 use crate::money::MoneyAmount;
 use crate::store::{EntityRecord, New, StoreTx, Stored};
@@ -87,20 +88,8 @@ pub fn status(
     }
     let revision = stored.record.revision + 1;
     stored.thing.note(revision, now, "forced", "the sandbox changed how the buy stands", None);
-    save(tx, stored, now)?;
+    buy::save(tx, stored, now)?;
     Ok(Forced::Done(before))
-}
-
-/// Stores a changed buy, and releases its exclusive days when it has ended.
-pub(crate) fn save(
-    tx: &dyn StoreTx,
-    stored: &mut Stored<MediaBuy>,
-    now: Timestamp,
-) -> Result<(), InternalError> {
-    if exclusive::is_over(&stored.thing) {
-        exclusive::release_buy(tx, &stored.thing, now)?;
-    }
-    tx.change(stored, now)
 }
 
 /// Adds a report to the delivery of a buy (`simulate_delivery`), and returns the metrics of all its reports.
@@ -145,7 +134,7 @@ pub fn deliver(
         let place = delivery.reports.partition_point(|known| known.at <= at);
         delivery.reports.insert(place, report);
     })?;
-    Ok(super::report::metrics(&total.reports))
+    Ok(report::metrics(&total.reports))
 }
 
 /// Returns the unit in which the reach of a buy is counted, as its goal says.
