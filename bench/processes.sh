@@ -16,6 +16,20 @@ need_server() {
     fi
 }
 
+# Names the machine above a table, because figures of two machines cannot be compared. Whether it is a virtual one is told on
+# x86 alone, where a flag of the processor says it.
+machine() {
+    local model virtual=
+    model=$(awk '/^model name/ { sub(/[^:]*: */, ""); print; exit }' /proc/cpuinfo)
+    if grep -qw '^flags.* hypervisor' /proc/cpuinfo; then
+        virtual=', virtual machine'
+    elif grep -q '^flags' /proc/cpuinfo; then
+        virtual=', not virtual'
+    fi
+    echo "machine: ${model:-$(uname -m)}, $(nproc) cores, kernel $(uname -r)$virtual"
+    echo
+}
+
 # Server and load each get a core, when there are two: otherwise the scheduler decides the result.
 on_core() { local core=$1; shift; if [ "$PIN" = 1 ]; then exec taskset -c "$core" "$@"; else exec "$@"; fi; }
 if ! command -v taskset >/dev/null || [ "$(nproc)" -lt 2 ]; then PIN=0; fi
