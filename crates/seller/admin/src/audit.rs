@@ -37,7 +37,8 @@ pub struct PageRecord {
     pub limit: u32,
 }
 
-/// Returns entries of a chain in its order, the last first.
+/// Returns entries of a chain in its order, the last first. Staff of dealers see those of the context's
+/// dealers.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission or may not see the chain, or the store fails.
@@ -48,7 +49,7 @@ pub fn page_record(
 ) -> RecordResult<Vec<AuditEntry>> {
     context.permit(actor, AdminOperation::ListRecord)?;
     let PageRecord { chain, before, limit } = input;
-    check_chain(actor, &chain)?;
+    check_chain(context, actor, &chain)?;
     Ok(context.store.entries(&chain, before.unwrap_or(i64::MAX), limit)?)
 }
 
@@ -72,7 +73,8 @@ pub struct ListRecord {
     pub limit: u32,
 }
 
-/// Returns entries of one chain or several by their time, the latest first.
+/// Returns entries of one chain or several by their time, the latest first. Staff of dealers see those of
+/// the context's dealers.
 ///
 /// # Errors
 /// Fails when the actor lacks the permission or may not see the chain, or the store fails.
@@ -86,15 +88,18 @@ pub fn list_record(
     let store = context.store;
     let chains = match scope {
         RecordScope::Chain(chain) => {
-            check_chain(actor, &chain)?;
+            check_chain(context, actor, &chain)?;
             vec![chain]
         }
         RecordScope::Lead(lead_id) => {
             let about = store.entries_about(&lead_id)?.into_iter().map(|(entry, _)| entry);
-            let seen = about.filter(|entry| actor.sees_dealer(&entry.said.chain));
+            let seen = about.filter(|entry| sees_chain(context, actor, &entry.said.chain));
             return Ok(latest(seen.collect(), limit));
         }
-        RecordScope::All if actor.role().is_some() => vec![actor.chain().to_owned()],
+        RecordScope::All if actor.role().is_some() => {
+            check_chain(context, actor, actor.chain())?;
+            vec![actor.chain().to_owned()]
+        }
         RecordScope::All => store.chains()?,
     };
     let mut found = Vec::new();
@@ -111,12 +116,29 @@ fn latest(mut found: Vec<AuditEntry>, limit: u32) -> Vec<AuditEntry> {
     found
 }
 
-/// Checks that the actor may see a chain. Staff of one seller see its chain alone.
-fn check_chain(actor: &Actor, chain: &str) -> Result<(), RecordRefusal> {
-    if actor.sees_dealer(chain) {
+/// Checks that the actor may see a chain.
+fn check_chain(
+    context: &AdminContext<'_>,
+    actor: &Actor,
+    chain: &str,
+) -> Result<(), RecordRefusal> {
+    if sees_chain(context, actor, chain) {
         return Ok(());
     }
     Err(RecordRefusal::UnknownChain(chain.to_owned()))
+}
+
+/// Returns true when the actor may see a chain. Staff of one seller see its chain alone, and staff of all
+/// dealers those of the context's dealers and what concerns all of them. The operator sees every chain.
+fn sees_chain(context: &AdminContext<'_>, actor: &Actor, chain: &str) -> bool {
+    let Some(role) = actor.role() else { return true };
+    if role.is_of_publisher() {
+        return actor.seller_id() == Some(chain);
+    }
+    // The configuration says what is a dealer: the name of a chain could also be a publisher's.
+    let is_of_dealers =
+        chain == EVERYBODY || context.dealers.iter().any(|dealer| dealer.settings.id == chain);
+    is_of_dealers && actor.sees_dealer(chain)
 }
 
 /// End of a chain as it was noted earlier.

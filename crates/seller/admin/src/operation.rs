@@ -7,7 +7,8 @@ use tradepost_publisher::decision::DecisionStep;
 use crate::permission::StaffPermission;
 
 catalog! {
-    /// An operation. Its name stands in the audit log when it was refused.
+    /// An operation. When its function refuses a staff member who lacks the permission, the audit entry has
+    /// its name. The console refuses most requests before, and its entry has their method and route.
     pub enum AdminOperation {
         /// Permission that it requires. The operator of the server has all of them.
         permission: StaffPermission,

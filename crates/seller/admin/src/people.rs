@@ -79,6 +79,13 @@ impl StaffEmployer {
     }
 }
 
+/// Returns the name by which the store has the member whom a person means. Names with a colon are those
+/// of a sign-in provider, whose capitals count; all others are stored in small letters.
+#[must_use]
+pub fn stored_name(text: &str) -> String {
+    if text.contains(':') { text.to_owned() } else { text.trim().to_lowercase() }
+}
+
 /// Member to add.
 #[derive(Debug, Clone)]
 pub struct AddMember {
@@ -116,7 +123,7 @@ pub fn add_member(context: &AdminContext<'_>, actor: &Actor, input: AddMember) -
 /// Password for a member.
 #[derive(Debug, Clone)]
 pub struct SetPassword {
-    /// Name of the member, in any case.
+    /// Name of the member, for [`stored_name`].
     pub name: String,
     /// Hashed password: a PHC string.
     pub password: String,
@@ -148,7 +155,7 @@ pub fn set_password(
 /// Member to remove.
 #[derive(Debug, Clone)]
 pub struct RemoveMember {
-    /// Name of the member, in any case.
+    /// Name of the member, for [`stored_name`].
     pub name: String,
 }
 
@@ -170,7 +177,7 @@ pub fn remove_member(
 /// Member whose second factor is reset.
 #[derive(Debug, Clone)]
 pub struct ResetSecondFactor {
-    /// Name of the member, in any case.
+    /// Name of the member, for [`stored_name`].
     pub name: String,
 }
 
@@ -240,7 +247,7 @@ pub fn end_session(
 
 /// Finds a member that the actor manages.
 fn find_member(context: &AdminContext<'_>, actor: &Actor, name: &str) -> StaffResult<StaffMember> {
-    let name = name.to_lowercase();
+    let name = stored_name(name);
     let found = context.store.member(&name)?.filter(|member| actor.manages(member));
     found.ok_or_else(|| StaffRefusal::UnknownMember(name).into())
 }

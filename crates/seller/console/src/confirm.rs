@@ -133,7 +133,46 @@ fn page_before(path: &str) -> String {
         (Some("leads"), Some(id)) => format!("{PATH}/leads/{id}"),
         (Some("members"), _) => format!("{PATH}/people"),
         (Some("calendar-feeds"), _) => format!("{PATH}/appointments"),
-        _ => format!("{PATH}/account"),
+        (Some("ad-agents"), _) => format!("{PATH}/ad-agents"),
+        (Some("account"), _) => format!("{PATH}/account"),
+        _ => PATH.to_owned(),
     };
     if super::sign_in::is_page(&page) { page } else { PATH.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Method;
+
+    use super::*;
+    use crate::route::{self, ConsoleRoute, TABLE};
+
+    #[test]
+    fn back_without_changes_returns_to_the_page_of_the_form() {
+        let asking = TABLE.iter().filter(|route| route.asks_password);
+        let pages: Vec<(&str, String)> = asking
+            .map(|route| (route.path, page_before(&route.path.replace("{id}", "17"))))
+            .collect();
+        for (path, page) in &pages {
+            let below = route::path(page).unwrap();
+            assert!(ConsoleRoute::find(&Method::GET, below).is_some(), "{path}: {page}");
+        }
+        let pages: Vec<_> = pages.iter().map(|(path, page)| (*path, page.as_str())).collect();
+        assert_eq!(
+            pages,
+            [
+                ("leads/export", "/console/leads"),
+                ("leads/{id}/evidence", "/console/leads/17"),
+                ("leads/{id}/erase", "/console/leads/17"),
+                ("calendar-feeds", "/console/appointments"),
+                ("ad-agents/keys", "/console/ad-agents"),
+                ("ad-agents/keys/revoke", "/console/ad-agents"),
+                ("account/factor", "/console/account"),
+                ("account/factor/confirm", "/console/account"),
+                ("account/factor/off", "/console/account"),
+                ("account/codes", "/console/account"),
+                ("members/{id}/factor/reset", "/console/people"),
+            ]
+        );
+    }
 }

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_admin::people::provider_members::add_provider_member;
-use tradepost_admin::people::{EndSession, StaffRefusal, end_session};
+use tradepost_admin::people::{EndSession, StaffRefusal, end_session, stored_name};
 use tradepost_admin::{Actor, AdminError};
 use tradepost_dealer::staff::AuditAction;
 use tradepost_runtime::config::ConsoleConfig as Settings;
@@ -211,7 +211,7 @@ impl Console {
             let why = "This page was open for too long, or its cookie is missing. Try again.";
             return self.refuse(asked, why);
         }
-        let name = asked.filled_in("name").unwrap_or_default().to_lowercase();
+        let name = stored_name(asked.filled_in("name").unwrap_or_default());
         let given = asked.filled_in("password").unwrap_or_default();
         if let Some(wait) = self.early_wait(asked, &name) {
             return self.refuse_for(asked, wait);

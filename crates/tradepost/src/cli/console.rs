@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use tradepost_admin::audit::{PageRecord, page_record, verify_chains};
 use tradepost_admin::people::{
     AddMember, RemoveMember, ResetSecondFactor, SetPassword, StaffEmployer, StaffRefusal,
-    add_member, remove_member, reset_second_factor, set_password,
+    add_member, remove_member, reset_second_factor, set_password, stored_name,
 };
 use tradepost_console::{name_bucket, password};
 use tradepost_dealer::consent::hex;
@@ -182,9 +182,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             User::List { place } => list(&place.open(None, context)?, context),
             User::SetPassword { name, password_stdin, place } => {
                 let store = place.open(None, context)?;
-                let (text, is_shown) = new_password(password_stdin, &name.to_lowercase())?;
+                let (text, is_shown) = new_password(password_stdin, &stored_name(&name))?;
                 let password = password::hash(&text)?;
-                let sign_in_budget = name_bucket(&name.to_lowercase());
+                let sign_in_budget = name_bucket(&stored_name(&name));
                 let input = SetPassword { name, password, sign_in_budget };
                 let set = set_password(&admin(&store, &[]), &operator(context), input);
                 set.map_err(|error| failure(error, refused))?;
@@ -195,7 +195,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let input = ResetSecondFactor { name: name.clone() };
                 let reset = reset_second_factor(&admin(&store, &[]), &operator(context), input);
                 reset.map_err(|error| failure(error, refused))?;
-                let name = name.to_lowercase();
+                let name = stored_name(&name);
                 let said = "signs in with only the password until a new second factor is set up";
                 context.output.talk(format!("{name} {said}"));
                 Ok(())

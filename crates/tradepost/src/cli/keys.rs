@@ -69,7 +69,7 @@ pub(super) struct Create {
     name: String,
     /// Scope of the key: dealer:read, inventory:read, lead:write, feed:write, tasks:read,
     /// tasks:write; with --admin dealers:read, dealers:write, delivery:write. Repeatable; the
-    /// default is all scopes.
+    /// default is all scopes except feed:write, which has to be named.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
     /// Expiry of the key: after a duration such as 90d, or at the end of a day (UTC) such as

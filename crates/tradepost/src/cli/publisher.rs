@@ -24,7 +24,7 @@ use tradepost_runtime::adcp::offline::OfflineServices;
 use tradepost_runtime::adcp::store::SqlPublisherStore;
 use tradepost_runtime::config::{self, Config, read};
 
-use self::decider::Decider;
+use self::decider::{Decider, DecisionReason};
 use super::operator::{admin, failure};
 use super::output::{CommandFailure, one_of};
 use super::store_location::StoreOptions;
@@ -171,6 +171,8 @@ pub(super) struct DecidedRecord {
     #[command(flatten)]
     decider: Decider,
     #[command(flatten)]
+    own_reason: DecisionReason,
+    #[command(flatten)]
     place: PublisherOptions,
 }
 
@@ -205,6 +207,8 @@ pub(super) struct GrantOptions {
     revoke: bool,
     #[command(flatten)]
     decider: Decider,
+    #[command(flatten)]
+    own_reason: DecisionReason,
     #[command(flatten)]
     place: PublisherOptions,
 }
@@ -270,11 +274,10 @@ fn decide(
     context: &Context,
 ) -> Outcome {
     let DecidedItem { kind: matter, record } = item;
-    let DecidedRecord { id, account, decider, place } = record;
+    let DecidedRecord { id, account, decider, own_reason, place } = record;
     let (publisher_store, publisher) = place.only(context)?;
     let publisher_id = publisher.profile.id.as_str();
     let actor = decider.actor(publisher_store.store(), publisher_id, context)?;
-    let why = decider.why.clone();
     let input = DecideMatter {
         publisher: &publisher,
         matter,
@@ -282,7 +285,7 @@ fn decide(
         account,
         step,
         reason,
-        why,
+        why: own_reason.why,
         code,
         seen: None,
     };
@@ -371,8 +374,17 @@ fn refused(denied: DecisionError, matter: DecisionSubject, step: &str) -> Comman
 }
 
 fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
-    let GrantOptions { account, agent, tasks, fields, read_only, revoke, decider, place } =
-        arguments;
+    let GrantOptions {
+        account,
+        agent,
+        tasks,
+        fields,
+        read_only,
+        revoke,
+        decider,
+        own_reason,
+        place,
+    } = arguments;
     let mut field_scopes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (task, fields) in fields {
         field_scopes.entry(task).or_default().extend(fields);
@@ -391,7 +403,7 @@ fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
         account: account.clone(),
         agent: agent.clone(),
         rights: rights.clone(),
-        why: decider.why.clone(),
+        why: own_reason.why,
     };
     let done = grant_rights(&admin(publisher_store.store(), &[]), &actor, input);
     let before = done.map_err(|error| {

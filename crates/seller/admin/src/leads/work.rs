@@ -16,6 +16,7 @@ use super::{LeadChanged, LeadRefusal, LeadResult};
 use crate::actor::Actor;
 use crate::context::{AdminContext, record_if};
 use crate::operation::AdminOperation;
+use crate::people::stored_name;
 
 /// Maximum number of leads that one request changes.
 pub const MAX_LEADS: u32 = 10_000;
@@ -54,7 +55,7 @@ pub fn set_lead_stage(
 pub struct AssignLead {
     /// Id of the lead.
     pub lead_id: String,
-    /// Name of the member who has it from now on, in any case; nobody when `None`.
+    /// Name of the member who has it from now on, for [`stored_name`]; nobody when `None`.
     pub owner: Option<String>,
     /// Owner that the lead has to have.
     pub expected: ExpectedOwner,
@@ -139,7 +140,7 @@ pub enum LeadSelection<'a> {
 pub struct AssignLeads<'a> {
     /// The leads.
     pub leads: LeadSelection<'a>,
-    /// Name of the member who has them from now on, in any case; nobody when `None`.
+    /// Name of the member who has them from now on, for [`stored_name`]; nobody when `None`.
     pub owner: Option<String>,
     /// Owner that each lead has to have.
     pub expected: ExpectedOwner,
@@ -240,9 +241,7 @@ impl LeadWork {
     }
 
     fn owner(owner: Option<String>, expected: ExpectedOwner) -> Self {
-        // Names of members are stored in lower case.
-        let owner = owner.map(|name| name.trim().to_lowercase());
-        Self::Owner { owner, expected }
+        Self::Owner { owner: owner.as_deref().map(stored_name), expected }
     }
 
     const fn action(&self) -> AuditAction {

@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
 use tradepost_admin::audit::{
     ChainHead, ExportRecord, ListRecord, MissingHead, NotedHeads, PageRecord, RecordRefusal,
     RecordScope, VerifyRecord, export_heads, export_record, list_record, page_record,
     verify_record,
 };
 use tradepost_admin::people::{AddMember, StaffEmployer, add_member};
-use tradepost_admin::{Actor, AdminError};
+use tradepost_admin::{Actor, AdminContext, AdminError, AdminOperation, DealerScope};
+use tradepost_dealer::import::PricePolicy;
+use tradepost_dealer::settings::{DealerSettings, LeadPolicy, SearchPolicy};
 use tradepost_dealer::staff::{AuditAction, StaffRole};
 use tradepost_document::catalog::Vocabulary as _;
 
+use crate::publisher::GAZETTE;
 use crate::{SHOP, TestEnv, member};
 
 #[test]
@@ -24,6 +28,42 @@ fn every_action_is_in_the_table_of_the_documentation() {
         let name = format!("`{}`", action.name());
         assert!(rows.iter().any(|row| row.contains(&name)), "{name} is in no row");
     }
+}
+
+#[test]
+fn every_operation_is_in_one_row_of_the_readme() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let (_, table) = text.split_once("\n| front ends | operations |\n").unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| "));
+    let cells = rows.filter_map(|row| row.split('|').nth(2));
+    let mut named: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    named.sort_unstable();
+    let mut all: Vec<String> =
+        AdminOperation::ALL.iter().map(|operation| format!("{operation:?}")).collect();
+    all.sort_unstable();
+    assert_eq!(named, all);
+}
+
+/// A dealer as far as the audit log needs it.
+fn settings(id: &str) -> DealerSettings {
+    DealerSettings {
+        id: id.to_owned(),
+        name: id.to_owned(),
+        welcome_message: None,
+        versions: Vec::new(),
+        skills: Vec::new(),
+        rooftops: Vec::new(),
+        search: SearchPolicy::default(),
+        leads: LeadPolicy::default(),
+        tombstone_lifetime: SignedDuration::ZERO,
+        price_truth: PricePolicy::Warn,
+    }
+}
+
+fn scopes(dealers: &[DealerSettings]) -> Vec<DealerScope<'_>> {
+    let scope = |settings| DealerScope { settings, destinations: Vec::new() };
+    dealers.iter().map(scope).collect()
 }
 
 /// Returns an environment with an audit entry of the dealer and one of another dealer.
@@ -44,7 +84,9 @@ fn env_with_two_entries() -> TestEnv {
 #[test]
 fn staff_see_the_record_of_their_employer_alone() {
     let env = env_with_two_entries();
-    let context = env.context();
+    let configured = [SHOP, "other"].map(settings);
+    let dealers = scopes(&configured);
+    let context = AdminContext { dealers: &dealers, ..env.context() };
     let maria = Actor::from_member(&member("maria", StaffRole::Manager, Some(SHOP)));
     let page = |chain: &str| {
         let input = PageRecord { chain: chain.to_owned(), before: None, limit: 10 };
@@ -64,6 +106,57 @@ fn staff_see_the_record_of_their_employer_alone() {
     assert_eq!(list_record(&context, &egon, all).unwrap().len(), 2);
     let one = ListRecord { scope: RecordScope::All, limit: 1 };
     assert_eq!(list_record(&context, &egon, one).unwrap().len(), 1);
+}
+
+/// Returns an environment with an audit entry of the dealer, one of another dealer, and one of a publisher, which is
+/// about amy.
+fn env_with_a_publisher() -> TestEnv {
+    let env = env_with_two_entries();
+    let input = AddMember {
+        name: "amy".to_owned(),
+        employer: StaffEmployer::Publisher(GAZETTE.to_owned()),
+        role: StaffRole::Approver,
+        password: String::new(),
+    };
+    add_member(&env.context(), &Actor::operator("cli:egon"), input).unwrap();
+    env
+}
+
+#[test]
+fn staff_of_dealers_see_no_record_of_a_publisher() {
+    let env = env_with_a_publisher();
+    let configured = [settings(SHOP)];
+    let dealers = scopes(&configured);
+    let context = AdminContext { dealers: &dealers, ..env.context() };
+    let seen_by = |actor: &Actor| {
+        let sees = |chain: &&str| {
+            let input = PageRecord { chain: (*chain).to_owned(), before: None, limit: 10 };
+            let page = page_record(&context, actor, input);
+            let scope = RecordScope::Chain((*chain).to_owned());
+            let list = list_record(&context, actor, ListRecord { scope, limit: 10 });
+            assert_eq!(page.is_ok(), list.is_ok(), "{chain}: {page:?}, {list:?}");
+            page.is_ok()
+        };
+        ["*", SHOP, "other", GAZETTE].into_iter().filter(sees).collect::<Vec<_>>()
+    };
+    let actor = |role, employer| Actor::from_member(&member("mia", role, employer));
+    assert_eq!(seen_by(&actor(StaffRole::Manager, None)), ["*", SHOP]);
+    assert_eq!(seen_by(&actor(StaffRole::Manager, Some(SHOP))), [SHOP]);
+    assert_eq!(seen_by(&actor(StaffRole::Manager, Some(GAZETTE))), [""; 0]);
+    assert_eq!(seen_by(&actor(StaffRole::Approver, Some(GAZETTE))), [GAZETTE]);
+    assert_eq!(seen_by(&Actor::operator("cli:egon")), ["*", SHOP, "other", GAZETTE]);
+}
+
+#[test]
+fn entries_of_a_publisher_are_not_found_by_their_subject() {
+    let env = env_with_a_publisher();
+    let about_amy = |actor: &Actor| {
+        let input = ListRecord { scope: RecordScope::Lead("amy".to_owned()), limit: 10 };
+        list_record(&env.context(), actor, input).unwrap().len()
+    };
+    assert_eq!(about_amy(&Actor::operator("cli:egon")), 1);
+    let group = Actor::from_member(&member("group", StaffRole::Manager, None));
+    assert_eq!(about_amy(&group), 0);
 }
 
 #[test]

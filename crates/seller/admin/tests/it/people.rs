@@ -58,6 +58,17 @@ fn what_is_done_with_staff_is_recorded_once() {
 }
 
 #[test]
+fn a_member_of_a_sign_in_provider_is_removed() {
+    let env = TestEnv::new();
+    let ada = member("oidc:Ada", StaffRole::Desk, Some(SHOP));
+    assert!(env.store.write_blocking(move |tx| tx.add_member(&ada)).unwrap());
+    let remove = RemoveMember { name: "oidc:Ada".to_owned() };
+    remove_member(&env.context(), &Actor::operator("cli:egon"), remove).unwrap();
+    assert_eq!(env.store.member("oidc:Ada").unwrap(), None);
+    assert_eq!(env.record(SHOP), ["cli:egon member_removed oidc:Ada"]);
+}
+
+#[test]
 fn a_role_has_to_be_one_at_the_employer() {
     let env = TestEnv::new();
     let egon = Actor::operator("cli:egon");

@@ -1,6 +1,7 @@
 //! What a list of leads is asked for: filters and the place in the list, from a URL or a form.
 
 use jiff::{SignedDuration, Timestamp};
+use tradepost_admin::people::stored_name;
 use tradepost_dealer::record::LeadState;
 use tradepost_dealer::staff::StaffStage;
 use tradepost_server::fault::InternalError;
@@ -83,7 +84,8 @@ impl LeadQuery {
             if value.chars().count() > MAX_FILTER_LENGTH {
                 return Err(PageError::Unusable("A filter can have at most 200 characters."));
             }
-            this.fields.push((name, value.to_owned()));
+            let value = if name == "owner" { stored_name(value) } else { value.to_owned() };
+            this.fields.push((name, value));
         }
         if let Some(wanted) = this.get("view") {
             let known = VIEWS.iter().position(|view| view.name == wanted);
@@ -263,6 +265,19 @@ mod tests {
         assert_eq!(read_cursor("1777000000123-42"), Some(cursor));
         for text in ["", "-", "1", "1-x", "x-1", "99999999999999999999-1"] {
             assert_eq!(read_cursor(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn leads_are_filtered_by_the_name_of_their_owner_as_stored() {
+        for (asked, expected) in [
+            ("Dora", OwnerFilter::Member("dora")),
+            ("oidc:Ada", OwnerFilter::Member("oidc:Ada")),
+            (NOBODY, OwnerFilter::Nobody),
+        ] {
+            let query = LeadQuery::read(|name| (name == "owner").then_some(asked)).unwrap();
+            let filter = query.filter(None, Timestamp::UNIX_EPOCH);
+            assert_eq!(filter.owner, Some(expected), "{asked}");
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Selection of leads by their properties.
 
+use std::convert::Infallible;
+
 use clap::ValueEnum;
 use jiff::{SignedDuration, Timestamp};
+use tradepost_admin::people::stored_name;
 use tradepost_dealer::record::LeadState;
 use tradepost_dealer::staff::StaffStage;
 use tradepost_document::toml::parse_duration;
@@ -43,7 +46,7 @@ pub(in crate::cli) struct Selection {
     #[arg(long, value_name = "ID")]
     pub(super) vehicle: Option<String>,
     /// Only leads of this member.
-    #[arg(long, value_name = "NAME", conflicts_with = "unassigned")]
+    #[arg(long, value_name = "NAME", value_parser = member_name, conflicts_with = "unassigned")]
     pub(super) owner: Option<String>,
     /// Only leads that nobody owns.
     #[arg(long)]
@@ -158,6 +161,11 @@ pub(super) fn select(
             return Ok(SelectedLeads { leads, held });
         }
     }
+}
+
+/// Reads the name of a member.
+fn member_name(text: &str) -> Result<String, Infallible> {
+    Ok(stored_name(text))
 }
 
 /// Reads an age.

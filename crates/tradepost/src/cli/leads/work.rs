@@ -1,19 +1,21 @@
 //! `tradepost leads assign`, `stage` and `next`: who has a lead, how far it is, and what comes next.
 
-use jiff::Timestamp;
+use jiff::{Timestamp, civil};
 use tradepost_admin::leads::work::{
     AssignLeads, CompleteNextStep, LeadSelection, LeadsChanged, MAX_LEADS, RefusedLead,
     SetLeadStages, SetNextStep, assign_leads, complete_next_step, set_lead_stages, set_next_step,
 };
 use tradepost_admin::leads::{LeadChanged, LeadRefusal};
+use tradepost_admin::people::stored_name;
+use tradepost_dealer::appointment::change::WantedTime;
 use tradepost_dealer::staff::lead_work::ExpectedOwner;
 use tradepost_dealer::staff::{LostReason, NextStep, NextStepKind, StaffStage};
-use tradepost_document::format::rfc3339;
+use tradepost_document::format::{is_date, rfc3339};
 use tradepost_document::json::{Value, json};
 use tradepost_store::Store;
 
 use super::selection::Selection;
-use super::{StoreOptions, refused, since};
+use super::{StoreOptions, history, refused};
 use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::{CommandFailure, explained};
 use crate::cli::{Context, Outcome};
@@ -80,9 +82,11 @@ pub(in crate::cli) struct Next {
         required_unless_present_any = ["done", "remove"]
     )]
     step: Option<NextStepKind>,
-    /// Time at which it is due, or a date (UTC).
-    #[arg(long, value_name = "TIME", value_parser = since, requires = "step")]
-    at: Option<Timestamp>,
+    /// Time at which it is due: local time of the lead's rooftop (2026-05-03T11:00), a date, which
+    /// means its beginning there, or a time with an offset. Local time is UTC if the time zone of
+    /// the rooftop is not known.
+    #[arg(long, value_name = "TIME", value_parser = due_time, requires = "step")]
+    at: Option<WantedTime>,
     /// The step is done.
     #[arg(long, conflicts_with_all = ["step", "remove"])]
     done: bool,
@@ -98,7 +102,7 @@ pub(super) fn assign(arguments: Assign, context: &Context) -> Outcome {
     let Assign { leads, to, nobody: _, if_owner, if_unassigned } = arguments;
     let expected = match (if_unassigned, if_owner) {
         (true, _) => ExpectedOwner::Nobody,
-        (false, Some(name)) => ExpectedOwner::Member(name.to_lowercase()),
+        (false, Some(name)) => ExpectedOwner::Member(stored_name(&name)),
         (false, None) => ExpectedOwner::Anyone,
     };
     let store = leads.place.open(None, context)?;
@@ -129,7 +133,10 @@ pub(super) fn next(arguments: Next, context: &Context) -> Outcome {
     let store = place.open(None, context)?;
     let admin = admin(&store, &[]);
     let actor = operator(context);
-    let step = step.zip(at).map(|(kind, at)| NextStep { kind, at });
+    let step = match step.zip(at) {
+        Some((kind, at)) => Some(NextStep { kind, at: due_moment(at, &store, &id)? }),
+        None => None,
+    };
     let changed = match step {
         Some(step) => set_next_step(&admin, &actor, SetNextStep { lead_id: id, step }),
         None => {
@@ -149,6 +156,28 @@ pub(super) fn next(arguments: Next, context: &Context) -> Outcome {
     };
     context.output.answer(&document, text);
     Ok(())
+}
+
+/// Reads a time as people write it. A date means its beginning.
+fn due_time(text: &str) -> Result<WantedTime, String> {
+    let beginning = || {
+        let date: civil::Date = text.parse().ok().filter(|_| is_date(text))?;
+        Some(WantedTime::Local(date.to_datetime(civil::Time::midnight())))
+    };
+    WantedTime::parse(text).or_else(beginning).ok_or_else(|| {
+        "write a local time of the rooftop such as 2026-05-03T11:00, a date such as 2026-05-03, or \
+         a time with an offset such as 2026-05-03T11:00:00-07:00"
+            .to_owned()
+    })
+}
+
+/// Returns the moment at which a step is due, in the time zone of the lead's rooftop.
+fn due_moment(at: WantedTime, store: &Store, lead_id: &str) -> Result<Timestamp, CommandFailure> {
+    let zone = history(store, lead_id)?.lead.zone();
+    at.resolve(&zone).ok_or_else(|| {
+        CommandFailure::usage("the time of the next step is out of range")
+            .hint("name a time before the year 9999")
+    })
 }
 
 impl ChosenLeads {

@@ -1,6 +1,7 @@
-//! Person who decides for a publisher on the command line, and the reason.
+//! Person who acts for a publisher on the command line, and the reason for a decision.
 
 use tradepost_admin::Actor;
+use tradepost_admin::people::stored_name;
 use tradepost_document::json::json;
 use tradepost_store::Store;
 
@@ -8,14 +9,19 @@ use crate::cli::Context;
 use crate::cli::operator::operator;
 use crate::cli::output::CommandFailure;
 
-/// Person who decides, and the reason.
+/// Person who acts.
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Decider {
-    /// Name of the publisher's user who decides (`tradepost console user list`). The user's role
-    /// must permit the decision. By default an operator of the server decides, under the name of
-    /// the machine's user.
+    /// Name of the publisher's staff member who does this (`tradepost console user list`). The
+    /// member's role must permit it. By default an operator of the server does it, under the name
+    /// of the machine's user.
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
+}
+
+/// Reason for a decision, in the audit log alone.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct DecisionReason {
     /// Reason for the publisher's audit log, which buyers do not read. The reason is never erased:
     /// do not name a customer.
     #[arg(long, value_name = "TEXT")]
@@ -23,7 +29,7 @@ pub(in crate::cli) struct Decider {
 }
 
 impl Decider {
-    /// Returns the person who decides: the named one, or the operator of the server.
+    /// Returns the person who acts: the named one, or the operator of the server.
     ///
     /// # Errors
     /// Fails when nobody has the name, or the store fails.
@@ -34,14 +40,14 @@ impl Decider {
         context: &Context,
     ) -> Result<Actor, CommandFailure> {
         let Some(by) = &self.by else { return Ok(operator(context)) };
-        let member = store.member(&by.to_lowercase())?;
+        let member = store.member(&stored_name(by))?;
         let member = member.ok_or_else(|| self.unknown_member(publisher_id))?;
         Ok(Actor::from_member_and_operator(&member, &context.actor()))
     }
 
     /// Returns the failure for somebody who is not on the publisher's staff, also for nobody.
     pub(super) fn unknown_member(&self, publisher_id: &str) -> CommandFailure {
-        let name = self.by.as_deref().unwrap_or_default().to_lowercase();
+        let name = self.by.as_deref().map(stored_name).unwrap_or_default();
         CommandFailure::usage(format!("{publisher_id} has no user {name}"))
             .hint("`tradepost console user list` lists all users")
             .data(json!({"code": "unknown_member", "publisher": publisher_id}))

@@ -13,8 +13,9 @@ use tradepost_runtime::delivery::channel::OutgoingMessage;
 use tradepost_runtime::delivery::staff::StaffMessage;
 
 use super::PublisherOptions;
+use super::decider::Decider;
 use crate::cli::deliveries::{self, DeliveryWords};
-use crate::cli::operator::{admin, failure, operator};
+use crate::cli::operator::{admin, failure};
 use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome};
 
@@ -38,6 +39,8 @@ pub(in crate::cli) struct Resend {
     /// whose delivery was given up.
     #[arg(value_name = "ID")]
     subject: Option<String>,
+    #[command(flatten)]
+    decider: Decider,
     #[command(flatten)]
     place: PublisherOptions,
 }
@@ -89,21 +92,20 @@ fn document(record: &DeliveryRecord) -> Value {
 
 /// Queues a message that was given up, for a running server or the next one.
 pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
-    let (publisher_store, publisher) = arguments.place.only(context)?;
-    let input = ResendStaffMessages { publisher: &publisher, subject: arguments.subject.clone() };
-    let resent =
-        resend_staff_messages(&admin(publisher_store.store(), &[]), &operator(context), input);
-    let count = resent.map_err(|error| failure(error, refused))?;
+    let Resend { subject, decider, place } = arguments;
+    let (publisher_store, publisher) = place.only(context)?;
+    let publisher_id = publisher.profile.id.as_str();
+    let actor = decider.actor(publisher_store.store(), publisher_id, context)?;
+    let input = ResendStaffMessages { publisher: &publisher, subject: subject.clone() };
+    let resent = resend_staff_messages(&admin(publisher_store.store(), &[]), &actor, input);
+    let count = resent.map_err(|error| {
+        failure(error, |refusal| match refusal {
+            StaffMessageRefusal::Stranger => decider.unknown_member(publisher_id),
+        })
+    })?;
     let messages = if count == 1 { "message is" } else { "messages are" };
     context.output.note(&json!({"resent": count}), format!("{count} {messages} sent again"));
     Ok(())
-}
-
-/// Returns the failure of a refusal.
-fn refused(refusal: StaffMessageRefusal) -> CommandFailure {
-    match refusal {
-        StaffMessageRefusal::Stranger => CommandFailure::usage("the publisher has no such user"),
-    }
 }
 
 /// Sends a test message directly from this process.

@@ -8,7 +8,8 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
+use tradepost_dealer::staff::StaffRole;
 use tradepost_document::json::{Value, json};
 use tradepost_publisher::account::{Account, AccountStatus};
 use tradepost_publisher::agent::Billing;
@@ -18,6 +19,7 @@ use tradepost_runtime::delivery::Deliveries;
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::ClockAndRandom;
 use tradepost_store::Store;
+use tradepost_store::staff::StaffMember;
 use tradepost_store::staff_events::NewStaffDelivery;
 
 use super::staff::catalogue;
@@ -477,28 +479,47 @@ fn people_are_told_once_whatever_step_a_process_ended_at() {
 }
 
 fn a_message_is_sent_again(server: &str) {
-    let mut hook = Webhook::answering(|number| if number == 0 { answer("400 No") } else { yes() });
+    let mut hook = Webhook::answering(|number| if number < 2 { answer("400 No") } else { yes() });
     let fixture = PublisherFixture::start(server, &hub(&hook.url()));
+    for (name, role) in [("vera", "viewer"), ("sam", "seller")] {
+        let whose = ["--role", role, "--publisher", "gazette"];
+        fixture.run(&[&["console", "user", "add", name], &whose[..]].concat());
+    }
     let account = fixture.open_account();
+    let is_given_up = || fixture.json(&["publisher", "deliveries", "--dead"]) != json!([]);
     hook.wait(1);
-    fixture.process.until("it is given up", || {
-        fixture.json(&["publisher", "deliveries", "--dead"]) != json!([])
-    });
+    fixture.process.until("it is given up", is_given_up);
     assert!(fixture.process.log().contains("tradepost publisher resend"));
     assert_eq!(fixture.json(&["publisher", "resend", &account]), json!({"resent": 1}));
-    assert_eq!(event_and_subject(&hook.wait(2)[1].json()), ("waits", "account"));
-    // With nothing to send, there is no second entry.
+    hook.wait(2);
+    fixture.process.until("it is given up again", is_given_up);
+    for (name, expected) in [
+        ("vera", "vera has the role viewer, which does not permit resend-staff-messages"),
+        ("otto", "gazette has no user otto"),
+    ] {
+        let output = fixture.output(&["publisher", "resend", "--by", name]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(expected), "{text}");
+    }
+    let by_sam = ["publisher", "resend", account.as_str(), "--by", "sam"];
+    assert_eq!(fixture.json(&by_sam), json!({"resent": 1}));
+    assert_eq!(event_and_subject(&hook.wait(3)[2].json()), ("waits", "account"));
+    // With nothing to send, there is no further entry.
     assert_eq!(fixture.json(&["publisher", "resend"]), json!({"resent": 0}));
     let listed = fixture.json(&["audit", "list", "--publisher", "gazette"]);
     let is_resent = |entry: &&Value| entry["action"] == "staff_messages_resent";
     let entries: Vec<_> = listed.as_array().unwrap().iter().filter(is_resent).collect();
-    let [entry] = entries.as_slice() else { panic!("{listed}") };
-    assert!(entry["actor"].as_str().unwrap().starts_with("cli:"), "{entry}");
-    assert_eq!(entry["subject"], account.as_str(), "{entry}");
-    assert_eq!(entry["detail"], "1 messages", "{entry}");
+    let actors: Vec<_> = entries.iter().map(|entry| &entry["actor"]).collect();
+    assert_eq!(actors, ["sam by cli:root", "cli:root"], "{listed}");
+    for entry in entries {
+        assert_eq!(entry["subject"], account.as_str(), "{entry}");
+        assert_eq!(entry["detail"], "1 messages", "{entry}");
+    }
     let tried = fixture.run(&["publisher", "test-delivery", "hub"]);
     assert!(tried.starts_with("hub: "), "{tried}");
-    assert_eq!(hook.wait(3)[2].json()["account"]["sandbox"], json!(true));
+    assert_eq!(hook.wait(4)[3].json()["account"]["sandbox"], json!(true));
 }
 
 #[test]
@@ -625,6 +646,43 @@ fn every_decision_is_recorded_with_who_and_why() {
 fn every_decision_is_recorded_with_who_and_why_on_postgresql() {
     let Some(scratch) = Scratch::new() else { return };
     decisions_are_recorded(&format!("database = \"{}\"", scratch.address()));
+}
+
+#[test]
+fn a_reason_is_refused_where_no_entry_would_have_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in [
+        &["delivery", "import", "delivery.csv"][..],
+        &["ad-server", "retry", "mb_1"],
+        &["inventory", "repair"],
+        &["resend"],
+    ] {
+        let arguments = [&["publisher"], command, &["--why", "complaint 17"]].concat();
+        let output = tradepost(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {output:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains("unexpected argument '--why'"), "{command:?}: {text}");
+    }
+}
+
+#[test]
+fn a_member_of_a_sign_in_provider_decides_by_name() {
+    let fixture = PublisherFixture::start("", "");
+    let member = StaffMember {
+        name: "oidc:Ada".to_owned(),
+        dealer_id: Some("gazette".to_owned()),
+        role: StaffRole::Approver,
+        password: String::new(),
+        created_at: Timestamp::UNIX_EPOCH,
+    };
+    let store = Store::open(&data(fixture.folder.path())).unwrap();
+    assert!(store.write_blocking(move |tx| tx.add_member(&member)).unwrap());
+    let account = fixture.open_account();
+    fixture.run(&["publisher", "approve", "account", &account, "--by", "oidc:Ada"]);
+    let listed = fixture.json(&["audit", "list", "--publisher", "gazette"]);
+    let mut entries = listed.as_array().unwrap().iter();
+    let approved = entries.find(|entry| entry["action"] == "approved");
+    assert_eq!(approved.unwrap()["actor"], "oidc:Ada by cli:root", "{listed}");
 }
 
 #[test]

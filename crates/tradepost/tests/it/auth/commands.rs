@@ -109,6 +109,17 @@ fn keys_are_managed_beside_a_server_and_leave_no_trace() {
 }
 
 #[test]
+fn the_help_names_the_scope_that_no_key_has_by_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = tradepost(folder.path(), &["keys", "create", "--help"]);
+    assert!(output.status.success(), "{output:?}");
+    let help = String::from_utf8(output.stdout).unwrap();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let default = "the default is all scopes except feed:write, which has to be named";
+    assert!(help.contains(default), "{help}");
+}
+
+#[test]
 fn an_impossible_key_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

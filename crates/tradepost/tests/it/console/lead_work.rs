@@ -43,6 +43,17 @@ fn send(fixture: &Fixture, number: usize) -> Vec<String> {
     (0..number).map(one).collect()
 }
 
+#[test]
+fn a_lead_is_given_to_a_member_of_a_provider() {
+    let fixture = Fixture::new();
+    fixture.add("oidc:Ada", StaffRole::Desk, Some(ONE));
+    let id = fixture.lead("one.example", &customer("Bob"));
+    let dora = fixture.enter("dora");
+    let owner = format!("/console/leads/{id}/owner");
+    assert_eq!(dora.do_it(&owner, &[("to", "oidc:Ada"), ("seen", "-")]), "assigned");
+    assert_eq!(progress(&fixture, &id).owner.as_deref(), Some("oidc:Ada"));
+}
+
 /// What people do with a lead, on whichever store.
 fn an_afternoon(fixture: &Fixture) {
     let id = fixture.lead("one.example", &customer("Ada"));

@@ -202,6 +202,7 @@ fn whoever_manages_all_dealers_manages_no_publisher() {
     let end = format!("/console/sessions/{session}/end");
     assert_eq!(group.post(&end, &[]).status, 404);
     assert_eq!(amy.get("/console").status, 200, "she is still there");
+    assert_eq!(group.get("/console/audit?of=gazette").status, 404);
 }
 
 #[test]

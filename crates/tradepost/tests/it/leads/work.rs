@@ -82,6 +82,32 @@ fn leads_are_assigned_and_listed_by_owner() {
 }
 
 #[test]
+fn leads_are_listed_by_owner_in_any_case() {
+    let (server, all) = desk(&["ada", "bob"]);
+    let ada = all[0].as_str();
+    done(&server, &["assign", ada, "--to", "dora"]);
+    assert_eq!(ids(&done(&server, &["list", "--owner", "Dora"])), [ada]);
+}
+
+#[test]
+fn a_lead_is_assigned_to_a_member_of_a_provider() {
+    let (server, all) = desk(&["ada"]);
+    let ada = all[0].as_str();
+    let member = StaffMember {
+        name: "oidc:Ada".to_owned(),
+        dealer_id: None,
+        role: StaffRole::Desk,
+        password: String::new(),
+        created_at: at(NOW),
+    };
+    assert!(server.store.write_blocking(move |tx| tx.add_member(&member)).unwrap());
+    assert_eq!(done(&server, &["assign", ada, "--to", "oidc:Ada"])["changed"], json!([ada]));
+    assert_eq!(ids(&done(&server, &["list", "--owner", "oidc:Ada"])), [ada]);
+    let back = ["assign", ada, "--to", "dora", "--if-owner", "oidc:Ada"];
+    assert_eq!(done(&server, &back)["changed"], json!([ada]));
+}
+
+#[test]
 fn a_lost_lead_needs_a_reason_on_the_command_line() {
     let (server, all) = desk(&["ada", "bob"]);
     let ada = all[0].as_str();
@@ -106,7 +132,7 @@ fn a_next_step_is_set_listed_when_due_and_done() {
     let ada = all[0].as_str();
     let set = ["next", ada, "--step", "send_offer", "--at", "2100-05-01"];
     let result = done(&server, &set);
-    assert_eq!(result["next_step"], json!({"kind": "send_offer", "at": "2100-05-01T00:00:00Z"}));
+    assert_eq!(result["next_step"], json!({"kind": "send_offer", "at": "2100-05-01T07:00:00Z"}));
     assert_eq!(done(&server, &set)["changed"], false);
     refused(&server, &["next", ada, "--step", "call", "--at", "2020-05-01"]);
     assert_eq!(ids(&done(&server, &["list", "--due"])), [""; 0]);
@@ -117,4 +143,28 @@ fn a_next_step_is_set_listed_when_due_and_done() {
     assert_eq!(done(&server, &["next", ada, "--done"])["changed"], true);
     assert_eq!(done(&server, &["next", ada, "--remove"])["changed"], false);
     assert_eq!(done(&server, &["show", ada])[0]["next_step"], Value::Null);
+}
+
+#[test]
+fn a_next_step_is_due_in_the_time_of_the_rooftop() {
+    let (server, all) = desk(&["ada"]);
+    let ada = all[0].as_str();
+    let due = |time: &str| {
+        let set = done(&server, &["next", ada, "--step", "call", "--at", time]);
+        set["next_step"]["at"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(due("2100-05-02T10:00"), "2100-05-02T17:00:00Z");
+    assert_eq!(due("2100-05-02"), "2100-05-02T07:00:00Z");
+    assert_eq!(due("2100-05-02T10:00:00+02:00"), "2100-05-02T08:00:00Z");
+    assert_eq!(due("2100-05-02T10:00:00Z"), "2100-05-02T10:00:00Z");
+    for unclear in ["2100-05-02T10:00Z", "2100-02-30", "2100-5-2", "tomorrow"] {
+        refused(&server, &["next", ada, "--step", "call", "--at", unclear]);
+    }
+    refused(&server, &["next", "lead_of_nobody", "--step", "call", "--at", "2100-05-02"]);
+    // The zone of a rooftop that names none is not known.
+    let unknown = "UPDATE leads SET time_zone = NULL";
+    let database = rusqlite::Connection::open(server.directory.path().join("tradepost.sqlite"));
+    assert_eq!(database.unwrap().execute(unknown, []).unwrap(), 1);
+    assert_eq!(due("2100-05-02T10:00"), "2100-05-02T10:00:00Z");
+    assert_eq!(due("2100-05-02"), "2100-05-02T00:00:00Z");
 }
