@@ -12,7 +12,6 @@ use tradepost_document::typed_struct;
 use crate::account::Account;
 use crate::ad_server::ExternalId;
 use crate::catalogue::{PricingOption, Product};
-use crate::exclusive;
 use crate::money::MoneyAmount;
 use crate::remote_order::{self, PackageInventory, StoredBuy};
 use crate::reply::object;
@@ -23,6 +22,7 @@ pub mod action;
 pub mod days;
 pub(crate) mod health;
 pub mod report;
+pub(crate) mod save;
 
 pub use action::{AvailableAction, BuyAction};
 
@@ -447,18 +447,6 @@ impl BuyHistoryEntry {
             "summary": self.summary,
         })
     }
-}
-
-/// Stores a changed buy, and releases its exclusive days when it has ended.
-pub(crate) fn save(
-    tx: &dyn StoreTx,
-    stored: &mut Stored<MediaBuy>,
-    now: Timestamp,
-) -> Result<(), InternalError> {
-    if exclusive::is_over(&stored.thing) {
-        exclusive::release_buy(tx, &stored.thing, now)?;
-    }
-    tx.change(stored, now)
 }
 
 /// Has the ad server and the reports follow a media buy that was stored.

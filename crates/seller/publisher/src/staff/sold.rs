@@ -6,7 +6,8 @@ use tradepost_document::catalog::Vocabulary as _;
 use super::{DecisionError, StaffDecision, StateChange, check_seen, entry, moved, unmoved};
 use crate::account::Account;
 use crate::buy::report::BuyDelivery;
-use crate::buy::{self, Cancellation, MediaBuy, MediaBuyStatus, Party, SellerHold};
+use crate::buy::save::save_buy;
+use crate::buy::{Cancellation, MediaBuy, MediaBuyStatus, Party, SellerHold};
 use crate::decision::{DecisionEntry, DecisionStep, LastDecision};
 use crate::money::MoneyAmount;
 use crate::store::Stored;
@@ -105,7 +106,7 @@ pub(super) fn decide_buy(
     let revision = stored.record.revision + 1;
     let name = history_name(decision.step);
     stored.thing.note(revision, now, name, &summary, decision.by.as_deref());
-    buy::save(tx, &mut stored, now)?;
+    save_buy(tx, &mut stored, now)?;
     let moved = moved(from.name(), stored.thing.status_at(now).name());
     tx.record(entry(finisher, decision, account.as_deref(), &moved, None))?;
     Ok(moved)

@@ -12,9 +12,8 @@ use tradepost_document::typed_struct;
 use crate::account::Account;
 use crate::buy::days::DayChange;
 use crate::buy::report::{self, ADDITIVE, BuyDelivery, DeliveryReport, first_moment};
-use crate::buy::{
-    self, Assigned, Cancellation, MediaBuy, MediaBuyStatus, Package, Party, ShownMembers,
-};
+use crate::buy::save::save_buy;
+use crate::buy::{Assigned, Cancellation, MediaBuy, MediaBuyStatus, Package, Party, ShownMembers};
 use crate::inventory;
 use crate::money::MoneyAmount;
 use crate::store::{EntityRecord, New, StoreTx, Stored};
@@ -88,7 +87,7 @@ pub fn status(
     }
     let revision = stored.record.revision + 1;
     stored.thing.note(revision, now, "forced", "the sandbox changed how the buy stands", None);
-    buy::save(tx, stored, now)?;
+    save_buy(tx, stored, now)?;
     Ok(Forced::Done(before))
 }
 

@@ -9,6 +9,7 @@ use super::governance::{self, AskedPhase};
 use super::{BuyContext, BuyQuestions, create, order_check};
 use crate::account::Account;
 use crate::buy::report::BuyDelivery;
+use crate::buy::save::save_buy;
 use crate::buy::{self, MediaBuy, action};
 use crate::catalogue::Product;
 use crate::exclusive;
@@ -77,7 +78,7 @@ pub(in crate::tools) fn perform(
         let before = std::mem::replace(&mut stored.thing, change.buy);
         let by = work.call.caller.tenant();
         stored.thing.note(revision, now, first, &summary, Some(&by));
-        buy::save(work.tx, &mut stored, now)?;
+        save_buy(work.tx, &mut stored, now)?;
         exclusive::rebook_buy(work.tx, &stored.thing, &offer, sandbox, now)?;
         let profile = &work.publisher.profile;
         InventoryContext::new(profile, &offer, sandbox, now).rebook_buy(work.tx, &stored.thing)?;

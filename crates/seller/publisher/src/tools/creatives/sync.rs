@@ -12,7 +12,7 @@ use tradepost_document::json::{Value, json, object};
 use super::demand::{self, Demands};
 use super::{Buys, assigns, buys_of, runs, wanted};
 use crate::account::Account;
-use crate::buy;
+use crate::buy::{self, save::save_buy};
 use crate::catalogue::Product;
 use crate::creative::judge::{Formats, Policies};
 use crate::creative::policy::{CreativePolicy, CreativeReview};
@@ -502,7 +502,7 @@ impl Sync<'_> {
                 let by = self.work.call.caller.tenant();
                 let note = "creatives were assigned";
                 buy.thing.note(revision, now, "creatives_assigned", note, Some(&by));
-                buy::save(tx, buy, now)?;
+                save_buy(tx, buy, now)?;
             }
         }
         Ok(())
