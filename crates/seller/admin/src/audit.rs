@@ -29,7 +29,7 @@ pub type RecordResult<T> = Result<T, AdminError<RecordRefusal>>;
 /// Part of a chain, from its end.
 #[derive(Debug, Clone)]
 pub struct PageRecord {
-    /// The chain: a dealer's or publisher's id, or `*` for what concerns all dealers.
+    /// The chain: a dealer's or publisher's id, or `*` for the whole server.
     pub chain: String,
     /// Number that all entries precede; the end of the chain when `None`.
     pub before: Option<i64>,
@@ -129,13 +129,13 @@ fn check_chain(
 }
 
 /// Returns true when the actor may see a chain. Staff of one seller see its chain alone, and staff of all
-/// dealers those of the context's dealers and what concerns all of them. The operator sees every chain.
+/// dealers those of the context's dealers and that of the whole server. The operator sees every chain.
 fn sees_chain(context: &AdminContext<'_>, actor: &Actor, chain: &str) -> bool {
     let Some(role) = actor.role() else { return true };
     if role.is_of_publisher() {
         return actor.seller_id() == Some(chain);
     }
-    // The configuration says what is a dealer: the name of a chain could also be a publisher's.
+    // The store does not say whether a chain is a dealer's or a publisher's; the configuration does.
     let is_of_dealers =
         chain == EVERYBODY || context.dealers.iter().any(|dealer| dealer.settings.id == chain);
     is_of_dealers && actor.sees_dealer(chain)

@@ -29,6 +29,8 @@ pub enum StaffRefusal {
     },
     /// The member of this name has no second factor.
     NoSecondFactor(String),
+    /// The member of this name signs in at a sign-in provider and has no password.
+    NoPassword(String),
     /// The actor cannot reset their own second factor.
     OwnSecondFactor,
     /// There is no such session, or the actor may not end it.
@@ -83,7 +85,12 @@ impl StaffEmployer {
 /// of a sign-in provider, whose capitals count; all others are stored in small letters.
 #[must_use]
 pub fn stored_name(text: &str) -> String {
-    if text.contains(':') { text.to_owned() } else { text.trim().to_lowercase() }
+    if is_of_provider(text) { text.to_owned() } else { text.trim().to_lowercase() }
+}
+
+/// Returns true for the name of a member who signs in at a provider. Other names have no colon.
+fn is_of_provider(name: &str) -> bool {
+    name.contains(':')
 }
 
 /// Member to add.
@@ -131,10 +138,12 @@ pub struct SetPassword {
     pub sign_in_budget: Vec<u8>,
 }
 
-/// Sets the password of a member, and ends their sessions.
+/// Sets the password of a member, and ends their sessions. A member of a sign-in provider gets none: they could sign
+/// in with it after the provider has removed them.
 ///
 /// # Errors
-/// Fails when the actor lacks the permission, no member has the name, or the store fails.
+/// Fails when the actor lacks the permission, no member has the name or they sign in at a provider, or the store
+/// fails.
 pub fn set_password(
     context: &AdminContext<'_>,
     actor: &Actor,
@@ -143,6 +152,9 @@ pub fn set_password(
     context.permit(actor, AdminOperation::SetPassword)?;
     let SetPassword { name, password, sign_in_budget } = input;
     let member = find_member(context, actor, &name)?;
+    if is_of_provider(&member.name) {
+        return Err(StaffRefusal::NoPassword(member.name).into());
+    }
     let detail = Some(MemberDetail::new(None, Some(&password)).to_string());
     let entry = entry_about(context, actor, AuditAction::PasswordSet, &member);
     let entry = NewAuditEntry { detail, ..entry };

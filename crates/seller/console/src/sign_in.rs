@@ -343,6 +343,7 @@ pub(super) fn unmanaged(error: AdminError<StaffRefusal>) -> PageError {
         // People of others are answered as not found.
         StaffRefusal::UnknownMember(_)
         | StaffRefusal::NoSecondFactor(_)
+        | StaffRefusal::NoPassword(_)
         | StaffRefusal::UnknownSession => PageError::NotFound,
         StaffRefusal::OwnSecondFactor => PageError::Unusable(
             "Another manager or the server's operator can reset your second factor.",

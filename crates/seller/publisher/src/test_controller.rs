@@ -31,11 +31,11 @@
 //! - `tools/buys/create` gives a purchase its prepared answer.
 //! - `tools/capabilities` lists the scenarios.
 //!
-//! Nothing else uses this code. Some rules exist because of it: `order` leaves the check of its arguments to it,
-//! `idempotency` stores none of its replies, a search in a sandbox may store something (`tool_call`), a
-//! submitted task may have a chosen id (`tool_context`), `task/finish` ends a task as told
-//! (`TaskFinisher::force`), `availability` warns of a simulated outage (`Outage`), and `catalogue/offer` shows
-//! what is stored beside the catalogue.
+//! Nothing else uses this code. Some rules exist because of it: a request for it may say "sandbox" in place of an
+//! account (`admit`), `order` leaves the check of its arguments to it, `idempotency` stores none of its replies, a
+//! search in a sandbox may store something (`tool_call`), a submitted task may have a chosen id (`tool_context`),
+//! `task/finish` ends a task as told (`TaskFinisher::force`), `availability` warns of a simulated outage (`Outage`),
+//! and `catalogue/offer` shows what is stored beside the catalogue.
 
 use std::borrow::Cow;
 

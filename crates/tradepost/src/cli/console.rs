@@ -205,6 +205,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let input = RemoveMember { name: name.clone() };
                 let removed = remove_member(&admin(&store, &[]), &operator(context), input);
                 removed.map_err(|error| failure(error, refused))?;
+                let name = stored_name(&name);
                 context.output.talk(format!("{name} was removed"));
                 Ok(())
             }
@@ -236,6 +237,10 @@ pub(super) fn refused(refusal: StaffRefusal) -> CommandFailure {
         StaffRefusal::NoSecondFactor(name) => {
             CommandFailure::usage(format!("{name} has no second factor"))
         }
+        StaffRefusal::NoPassword(name) => CommandFailure::usage(format!(
+            "{name} signs in at a sign-in provider, without a password"
+        ))
+        .hint("`tradepost console user add` adds a user with a password"),
         StaffRefusal::OwnSecondFactor => {
             CommandFailure::usage("users cannot reset their own second factor")
         }

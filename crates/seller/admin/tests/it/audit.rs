@@ -150,13 +150,17 @@ fn staff_of_dealers_see_no_record_of_a_publisher() {
 #[test]
 fn entries_of_a_publisher_are_not_found_by_their_subject() {
     let env = env_with_a_publisher();
-    let about_amy = |actor: &Actor| {
-        let input = ListRecord { scope: RecordScope::Lead("amy".to_owned()), limit: 10 };
-        list_record(&env.context(), actor, input).unwrap().len()
+    let configured = [settings(SHOP)];
+    let dealers = scopes(&configured);
+    let context = AdminContext { dealers: &dealers, ..env.context() };
+    let entries_about = |subject: &str, actor: &Actor| {
+        let input = ListRecord { scope: RecordScope::Lead(subject.to_owned()), limit: 10 };
+        list_record(&context, actor, input).unwrap().len()
     };
-    assert_eq!(about_amy(&Actor::operator("cli:egon")), 1);
+    let egon = Actor::operator("cli:egon");
+    assert_eq!((entries_about("amy", &egon), entries_about("dora", &egon)), (1, 1));
     let group = Actor::from_member(&member("group", StaffRole::Manager, None));
-    assert_eq!(about_amy(&group), 0);
+    assert_eq!((entries_about("amy", &group), entries_about("dora", &group)), (0, 1));
 }
 
 #[test]

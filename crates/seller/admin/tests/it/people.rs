@@ -6,6 +6,7 @@ use tradepost_admin::people::{
 };
 use tradepost_admin::{Actor, AdminError};
 use tradepost_dealer::staff::StaffRole;
+use tradepost_store::staff::StaffMember;
 
 use crate::{SHOP, TestEnv, member};
 
@@ -66,6 +67,23 @@ fn a_member_of_a_sign_in_provider_is_removed() {
     remove_member(&env.context(), &Actor::operator("cli:egon"), remove).unwrap();
     assert_eq!(env.store.member("oidc:Ada").unwrap(), None);
     assert_eq!(env.record(SHOP), ["cli:egon member_removed oidc:Ada"]);
+}
+
+#[test]
+fn a_member_of_a_sign_in_provider_gets_no_password() {
+    let env = TestEnv::new();
+    let ada =
+        StaffMember { password: String::new(), ..member("oidc:Ada", StaffRole::Desk, Some(SHOP)) };
+    assert!(env.store.write_blocking(move |tx| tx.add_member(&ada)).unwrap());
+    let set = SetPassword {
+        name: "oidc:Ada".to_owned(),
+        password: "hashed".to_owned(),
+        sign_in_budget: Vec::new(),
+    };
+    let refused = refusal(set_password(&env.context(), &Actor::operator("cli:egon"), set));
+    assert_eq!(refused, StaffRefusal::NoPassword("oidc:Ada".to_owned()));
+    assert_eq!(env.store.member("oidc:Ada").unwrap().unwrap().password, "");
+    assert_eq!(env.record(SHOP), [""; 0]);
 }
 
 #[test]

@@ -87,9 +87,12 @@ impl WantedTime {
         if let Some(moment) = format::timestamp(text) {
             return Some(Self::Exact(moment));
         }
-        // A malformed offset must not be read as local time.
-        let plain = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | ' ');
-        let is_plain = text.len() >= "2026-05-01T11:00".len() && text.chars().all(plain);
+        // A malformed offset must not be read as local time; `civil::DateTime` would ignore `-07:00`.
+        let (date, time) = text.split_at_checked("2026-05-01".len())?;
+        let is_clock_time = |c: char| c.is_ascii_digit() || matches!(c, ':' | 'T' | ' ');
+        let is_plain = time.len() >= "T11:00".len()
+            && date.chars().all(|c| c.is_ascii_digit() || c == '-')
+            && time.chars().all(is_clock_time);
         text.parse().ok().filter(|_| is_plain).map(Self::Local)
     }
 

@@ -1,4 +1,4 @@
-//! Storing of a changed media buy. A file of its own, since `exclusive`, which it needs, reads media buys.
+//! Storing of a changed media buy. `exclusive` depends on `buy`, so that `buy.rs` must not depend on `exclusive`.
 
 use jiff::Timestamp;
 use tradepost_document::fault::InternalError;

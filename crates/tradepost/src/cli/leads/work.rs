@@ -1,5 +1,6 @@
 //! `tradepost leads assign`, `stage` and `next`: who has a lead, how far it is, and what comes next.
 
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 use tradepost_admin::leads::work::{
     AssignLeads, CompleteNextStep, LeadSelection, LeadsChanged, MAX_LEADS, RefusedLead,
@@ -173,7 +174,10 @@ fn due_time(text: &str) -> Result<WantedTime, String> {
 
 /// Returns the moment at which a step is due, in the time zone of the lead's rooftop.
 fn due_moment(at: WantedTime, store: &Store, lead_id: &str) -> Result<Timestamp, CommandFailure> {
-    let zone = history(store, lead_id)?.lead.zone();
+    let zone = match at {
+        WantedTime::Local(_) => history(store, lead_id)?.lead.zone(),
+        WantedTime::Exact(_) => TimeZone::UTC,
+    };
     at.resolve(&zone).ok_or_else(|| {
         CommandFailure::usage("the time of the next step is out of range")
             .hint("name a time before the year 9999")

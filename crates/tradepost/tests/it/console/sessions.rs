@@ -25,16 +25,6 @@ fn a_wrong_name_and_a_wrong_password_look_alike() {
 }
 
 #[test]
-fn capitals_count_in_names_of_a_provider() {
-    let fixture = Fixture::new();
-    fixture.add("oidc:Ada", StaffRole::Desk, Some(ONE));
-    for (name, expected) in [("oidc:Ada", 303), ("oidc:ada", 401)] {
-        let (answer, _) = fixture.try_to_enter(name, PASSWORD);
-        assert_eq!(answer.status, expected, "{name}");
-    }
-}
-
-#[test]
 fn whoever_guesses_is_stopped_and_comes_in_later() {
     let fixture = Fixture::new();
     for _ in 0..10 {

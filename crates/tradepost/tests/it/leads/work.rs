@@ -157,7 +157,14 @@ fn a_next_step_is_due_in_the_time_of_the_rooftop() {
     assert_eq!(due("2100-05-02"), "2100-05-02T07:00:00Z");
     assert_eq!(due("2100-05-02T10:00:00+02:00"), "2100-05-02T08:00:00Z");
     assert_eq!(due("2100-05-02T10:00:00Z"), "2100-05-02T10:00:00Z");
-    for unclear in ["2100-05-02T10:00Z", "2100-02-30", "2100-5-2", "tomorrow"] {
+    for unclear in [
+        "2100-05-02T10:00Z",
+        "2100-05-02T10:00-05:00",
+        "2100-02-30",
+        "2100-5-2",
+        "9999-12-31T23:59",
+        "tomorrow",
+    ] {
         refused(&server, &["next", ada, "--step", "call", "--at", unclear]);
     }
     refused(&server, &["next", "lead_of_nobody", "--step", "call", "--at", "2100-05-02"]);

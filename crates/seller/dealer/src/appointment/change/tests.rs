@@ -313,6 +313,11 @@ fn times_are_of_the_rooftop_unless_they_have_an_offset() {
         ("2026-03-08T02:30", Some("2026-03-08T10:30:00Z")),
         ("2026-11-01T01:30", Some("2026-11-01T08:30:00Z")),
         ("2026-05-01T11:00Z", None),
+        // An offset needs seconds and a T before it.
+        ("2026-05-01T11:00-05:00", None),
+        ("2026-05-01T11:00+05:00", None),
+        ("2026-05-01T11:00-05", None),
+        ("2026-05-01 11:00:00-05:00", None),
         ("2026-05-01", None),
         ("tomorrow", None),
         ("", None),
