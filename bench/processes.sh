@@ -8,12 +8,19 @@ finish() {
 }
 trap finish EXIT
 
-# Our program, which is built unless the setting SERVER names one.
+# Our program, which is built unless the setting SERVER names one: a path seen from `bench`, or a name on the PATH, which
+# becomes a path.
 need_server() {
+    local path
     if [ -z "${SERVER:-}" ]; then
         (cd .. && cargo build --release --features jemalloc --quiet --package tradepost --bin tradepost)
         SERVER=../target/release/tradepost
     fi
+    if ! path=$(command -v "$SERVER"); then
+        echo "SERVER is $SERVER: neither a program at this path, seen from the folder bench, nor one on the PATH" >&2
+        exit 1
+    fi
+    SERVER=$path
 }
 
 # Names the machine above a table, because figures of two machines cannot be compared. Whether it is a virtual one is told on

@@ -1,11 +1,14 @@
 """What happens to the machine's clock."""
 
+import datetime
+import email.utils
 import glob
 import os
 import subprocess
 import sys
 
 LIBRARY = "/usr/lib/*/faketime/libfaketime.so.1"
+INSTEAD = "the test a_clock_set_wrong_for_a_moment_locks_nobody_out turns the clock inside the process"
 
 
 def set_clock(path, offset):
@@ -14,12 +17,18 @@ def set_clock(path, offset):
     os.replace(path + ".new", path)
 
 
+def ahead_of_the_machine(answer):
+    """How far the clock of the server was ahead of the machine's when it answered."""
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    shown = email.utils.parsedate_to_datetime(headers["date"])
+    return shown - datetime.datetime.now(datetime.timezone.utc)
+
+
 def jumped(bench):
     """The clock is a day ahead for a moment: nobody is locked out for a day."""
     found = glob.glob(LIBRARY)
     if not found:
-        bench.skip("the clock that jumps", "libfaketime is not installed; the tests of the crate "
-                   "`tradepost` named a_clock_that_was_* turn the clock inside the process")
+        bench.skip("the clock that jumps", f"libfaketime is not installed; {INSTEAD}")
         return
     offset = os.path.join(bench.work, "offset")
     set_clock(offset, "+0")
@@ -37,8 +46,12 @@ def jumped(bench):
     server = bench.start(requests=3_600, environment=faked)
     bench.check("it answers", server.ask().error is None)
     set_clock(offset, "+1d")
-    ahead = int(server.request("GET", "/healthz").status)
-    bench.check("it answers a day ahead", ahead == 200 and server.ask().error is None)
+    answer = server.request("GET", "/healthz")
+    if ahead_of_the_machine(answer) < datetime.timedelta(hours=23):
+        bench.skip("the clock that jumps", "LD_PRELOAD with libfaketime does not move the server's clock, "
+                   f"as with every static binary; {INSTEAD}")
+        return
+    bench.check("it answers a day ahead", answer.status == 200 and server.ask().error is None)
     # The whole allowance is used up while the clock is ahead.
     refused = next((a for a in (server.ask() for _ in range(4_000)) if a.error), None)
     bench.check("the limit holds", refused is not None and refused.error == "RATE_LIMITED", refused)
