@@ -133,7 +133,7 @@ fn check_chain(
 fn sees_chain(context: &AdminContext<'_>, actor: &Actor, chain: &str) -> bool {
     let Some(role) = actor.role() else { return true };
     if role.is_of_publisher() {
-        return actor.seller_id() == Some(chain);
+        return actor.works_for_publisher(chain);
     }
     // The store does not say whether a chain is a dealer's or a publisher's; the configuration does.
     let is_of_dealers =

@@ -1,19 +1,19 @@
 //! Handlers of the forms that change leads. The operations themselves are in [`tradepost_admin::leads`]; here forms
 //! are read, and refusals become pages.
 
+use tradepost_admin::AdminError;
 use tradepost_admin::leads::{
     AddNote, EraseCustomer, LeadChanged, LeadRefusal, LeadResult, ReleaseLead, ResendLead,
     RevokeConsent, TakeEvidence, add_note, erase_customer, find_lead, record_evidence,
     release_lead, resend_lead, revoke_consent,
 };
-use tradepost_admin::{AdminError, DealerScope};
 use tradepost_dealer::record::LeadHistory;
 use tradepost_runtime::evidence;
 
 use super::reply::ConsoleReply;
 use super::request::ConsoleRequest;
 use super::sign_in::Visitor;
-use super::{Answer, Console, PATH, PageError};
+use super::{Answer, Console, PATH, PageError, dealer_scopes};
 
 /// Messages after an action. The names appear in URLs, the texts on pages.
 const DONE: &[(&str, &str)] = &[
@@ -92,8 +92,7 @@ impl Console {
     /// Delivers a lead again, to each destination that wants it.
     pub(super) fn resend(&self, visitor: &Visitor<'_>) -> Answer {
         let sellers = self.sellers.all();
-        let dealers: Vec<DealerScope<'_>> =
-            sellers.iter().map(|seller| seller.dealer.scope()).collect();
+        let dealers = dealer_scopes(&sellers);
         let input = ResendLead { lead_id: visitor.id.to_owned(), destination: None };
         match resend_lead(&self.admin(&dealers), &visitor.actor(), input) {
             Ok(_) => {

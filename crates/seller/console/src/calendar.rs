@@ -2,7 +2,6 @@
 //! here forms are read, and refusals become pages.
 
 use jiff::Timestamp;
-use tradepost_admin::DealerScope;
 use tradepost_admin::appointments::{
     AppointmentRefusal, BlockTime, ChangeAppointment, UnblockTime, block_time, change_appointment,
     unblock_time,
@@ -16,7 +15,7 @@ use tradepost_document::catalog::Vocabulary as _;
 use super::calendar_place::CalendarPlace;
 use super::reply::ConsoleReply;
 use super::sign_in::Visitor;
-use super::{Answer, Console, PATH, PageError};
+use super::{Answer, Console, PATH, PageError, dealer_scopes};
 
 /// Answer to a form without a usable time.
 const NO_TIME: &str = "Enter a date and a time, such as 2026-05-03T11:00.";
@@ -60,8 +59,7 @@ impl Console {
             "The form does not name the version of the appointment. Reload the page.",
         ))?;
         let sellers = self.sellers.all();
-        let dealers: Vec<DealerScope<'_>> =
-            sellers.iter().map(|seller| seller.dealer.scope()).collect();
+        let dealers = dealer_scopes(&sellers);
         let context = self.admin(&dealers);
         let actor = visitor.actor();
         let input = ChangeAppointment {
@@ -108,8 +106,7 @@ impl Console {
             },
         };
         let sellers = self.sellers.all();
-        let dealers: Vec<DealerScope<'_>> =
-            sellers.iter().map(|seller| seller.dealer.scope()).collect();
+        let dealers = dealer_scopes(&sellers);
         let context = self.admin(&dealers);
         let actor = visitor.actor();
         block_time(&context, &actor, input)

@@ -2,7 +2,6 @@
 //! revokes a feed.
 
 use subtle::ConstantTimeEq as _;
-use tradepost_admin::DealerScope;
 use tradepost_admin::calendar_feeds::{
     CalendarFeedRefusal, CreateCalendarFeed, RevokeCalendarFeed, create_calendar_feed,
     record_calendar_feed_use, revoke_calendar_feed,
@@ -16,7 +15,7 @@ use super::pages::appointments::FeedPage;
 use super::reply::ConsoleReply;
 use super::request::ConsoleRequest;
 use super::sign_in::Visitor;
-use super::{Answer, Console, PATH, PageError};
+use super::{Answer, Console, PATH, PageError, dealer_scopes};
 
 /// Text of the answer after too many unknown addresses.
 const TOO_OFTEN: &str = "too many unknown addresses; try again later\n";
@@ -58,8 +57,7 @@ impl Console {
     pub(super) fn create_calendar_feed(&self, visitor: &Visitor<'_>) -> Answer {
         let fresh = FeedSecret::generate()?;
         let sellers = self.sellers.all();
-        let dealers: Vec<DealerScope<'_>> =
-            sellers.iter().map(|seller| seller.dealer.scope()).collect();
+        let dealers = dealer_scopes(&sellers);
         let rooftop = named_rooftop(visitor)?;
         let input = CreateCalendarFeed {
             dealer_id: rooftop.dealer_id,

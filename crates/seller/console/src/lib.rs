@@ -377,6 +377,11 @@ impl Console {
     }
 }
 
+/// Returns what operations of staff need to know of each dealer.
+fn dealer_scopes(dealers: &[Arc<DealerAgent>]) -> Vec<DealerScope<'_>> {
+    dealers.iter().map(|dealer| dealer.dealer.scope()).collect()
+}
+
 async fn handle(State(console): State<Arc<Console>>, request: Request) -> Response {
     // Browsers connect by TLS, here or at a proxy.
     let is_over_tls = console.base.starts_with("https://");

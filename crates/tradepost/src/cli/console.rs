@@ -182,9 +182,10 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             User::List { place } => list(&place.open(None, context)?, context),
             User::SetPassword { name, password_stdin, place } => {
                 let store = place.open(None, context)?;
-                let (text, is_shown) = new_password(password_stdin, &stored_name(&name))?;
+                let name = stored_name(&name);
+                let (text, is_shown) = new_password(password_stdin, &name)?;
                 let password = password::hash(&text)?;
-                let sign_in_budget = name_bucket(&stored_name(&name));
+                let sign_in_budget = name_bucket(&name);
                 let input = SetPassword { name, password, sign_in_budget };
                 let set = set_password(&admin(&store, &[]), &operator(context), input);
                 set.map_err(|error| failure(error, refused))?;

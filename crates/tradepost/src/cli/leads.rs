@@ -462,12 +462,15 @@ fn entries(
         .collect()
 }
 
+/// Reads a date, and returns its beginning on the clocks of the rooftop or of UTC, as the caller decides.
+fn beginning_of_date(text: &str) -> Option<civil::DateTime> {
+    let date: civil::Date = text.parse().ok().filter(|_| format::is_date(text))?;
+    Some(date.to_datetime(civil::Time::midnight()))
+}
+
 /// Reads a timestamp, or a date, which means its beginning in UTC.
 pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, String> {
-    let midnight = || {
-        let date: civil::Date = text.parse().ok().filter(|_| format::is_date(text))?;
-        Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
-    };
+    let midnight = || Some(beginning_of_date(text)?.to_zoned(TimeZone::UTC).ok()?.timestamp());
     format::timestamp(text).or_else(midnight).ok_or_else(|| {
         "write a date such as 2026-05-03 or a time such as 2026-05-03T11:00:00-07:00".to_owned()
     })

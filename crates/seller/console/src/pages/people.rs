@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use tradepost_admin::DealerScope;
 use tradepost_admin::audit::{PageRecord, RecordRefusal, page_record};
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{AuditAction, AuditEntry, EVERYBODY, readable_detail};
@@ -149,8 +148,7 @@ impl Console {
         }
         let before = visitor.asked.asked_for("before").and_then(|text| text.parse().ok());
         let input = PageRecord { chain: chain.clone(), before, limit: PAGE_SIZE };
-        let scopes: Vec<DealerScope<'_>> =
-            dealers.iter().map(|seller| seller.dealer.scope()).collect();
+        let scopes = crate::dealer_scopes(&dealers);
         let entries = page_record(&self.admin(&scopes), &visitor.actor(), input);
         let entries = entries.map_err(|error| {
             PageError::from_admin(error, |refusal| match refusal {

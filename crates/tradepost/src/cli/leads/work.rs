@@ -1,7 +1,7 @@
 //! `tradepost leads assign`, `stage` and `next`: who has a lead, how far it is, and what comes next.
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, civil};
 use tradepost_admin::leads::work::{
     AssignLeads, CompleteNextStep, LeadSelection, LeadsChanged, MAX_LEADS, RefusedLead,
     SetLeadStages, SetNextStep, assign_leads, complete_next_step, set_lead_stages, set_next_step,
@@ -11,12 +11,12 @@ use tradepost_admin::people::stored_name;
 use tradepost_dealer::appointment::change::WantedTime;
 use tradepost_dealer::staff::lead_work::ExpectedOwner;
 use tradepost_dealer::staff::{LostReason, NextStep, NextStepKind, StaffStage};
-use tradepost_document::format::{is_date, rfc3339};
+use tradepost_document::format::rfc3339;
 use tradepost_document::json::{Value, json};
 use tradepost_store::Store;
 
 use super::selection::Selection;
-use super::{StoreOptions, history, refused};
+use super::{StoreOptions, beginning_of_date, history, refused};
 use crate::cli::operator::{admin, failure, operator};
 use crate::cli::output::{CommandFailure, explained};
 use crate::cli::{Context, Outcome};
@@ -161,10 +161,7 @@ pub(super) fn next(arguments: Next, context: &Context) -> Outcome {
 
 /// Reads a time as people write it. A date means its beginning.
 fn due_time(text: &str) -> Result<WantedTime, String> {
-    let beginning = || {
-        let date: civil::Date = text.parse().ok().filter(|_| is_date(text))?;
-        Some(WantedTime::Local(date.to_datetime(civil::Time::midnight())))
-    };
+    let beginning = || beginning_of_date(text).map(WantedTime::Local);
     WantedTime::parse(text).or_else(beginning).ok_or_else(|| {
         "write a local time of the rooftop such as 2026-05-03T11:00, a date such as 2026-05-03, or \
          a time with an offset such as 2026-05-03T11:00:00-07:00"
